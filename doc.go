@@ -1,0 +1,2 @@
+// Package attache holds the nouns everyone in this program speaks.
+package attache
