@@ -1,2 +1,92 @@
-// Package attache holds the nouns everyone in this program speaks.
+// Package attache holds the nouns that everyone in this program speaks, and this
+// tour of the program.
+//
+// # The idea
+//
+// Attaché is a Telegram bot that brings the right papers to every conversation.
+// A person keeps a brain: a folder of plain files with rules, roles and pages of
+// instructions. A turn carries the pages that it is linked to and no others. What
+// follows is how a message becomes a turn and a turn becomes posts.
+//
+// One process, one Postgres, one walk. A message comes in at the door, goes
+// forward through named steps, and leaves as posts. Nothing calls back: each
+// package imports only from the floors below its own, packages of one floor do not
+// know each other, and arch_test.go holds the table.
+//
+// # One update, walked
+//
+// Somebody writes in a topic of a group. Telegram hands the update to a poller or
+// to a webhook in internal/telegram. Its raw JSON becomes a row before anything
+// else happens; only then the poller's offset moves, or the webhook is answered.
+// From here on a kill loses nothing.
+//
+// The intake in gateway takes kept rows in order, one by one, and has each decoded
+// alone into a [Message] that stands in its [Place]: bot, chat and topic. An update
+// of an unknown kind is counted. One that does not decode is kept and passed by. A
+// message is judged: to be answered, observed, ignored, or from a chat that no rule
+// lets in, whose text is emptied at once. Then one transaction stores the message,
+// touches the waiting turn of its place and marks the raw row as handled.
+//
+// The turn waits for quiet. How long is engage's to say: an album comes in several
+// updates, a long text is split by the client, a person sends three lines in a
+// row. A place has at most one waiting and one running turn, which is how order is
+// kept in a place while other places go on.
+//
+// When the time has come the turn runs as durable work in internal/engine: each
+// step's outcome is journaled, so that a killed turn goes on from its last finished
+// step, in this process's next life or in another one. It gathers every message
+// that waits in its place and gets its answer. The answer is cut into [Part] values,
+// each of which Telegram takes whole.
+//
+// Each part is posted in three moves: the intent becomes a row; the call waits for
+// its turn at the bot's gate, which keeps Telegram's pace, and is made; the
+// [Delivery] becomes a row, with the ids that Telegram gave. A call that certainly did
+// not arrive is made again. One that may have arrived is reported and not repeated:
+// of two evils, a line in the log is smaller than an answer said twice.
+//
+// # The packages, from the ground up
+//
+// Floor 0, words:
+//
+//   - the root: places, people, messages, posts, problems, secrets; no I/O
+//
+// Floor 1, machines; each hides one thing of the outside:
+//
+//   - internal/postgres: finds or fetches a Postgres, runs a private one, adopts it after a crash
+//   - internal/store: the pool, transactions, migrations, leases, LISTEN; each owner of tables keeps its own SQL
+//   - internal/engine: durable work, a thin port over DBOS Transact
+//   - internal/telegram: Telegram's shapes: polling, webhook, updates to messages, Markdown to parts, calls and their pace
+//   - internal/model: OpenAI-compatible models behind types of our own
+//
+// Floor 2, deciders; each owns one question and answers it from plain values:
+//
+//   - engage: when a burst of messages ends
+//   - internal/prompt: what a model reads, in an order whose front never changes
+//
+// Floor 3, the walk:
+//
+//   - gateway: the order of the steps above, and the tables of updates, messages, turns and posts
+//
+// Floor 4, stand-ins for the outside world, for tests and for a demo without keys:
+//
+//   - internal/telegramsim: a Bot API server in process that checks every call
+//   - internal/telegramsim/schema: the Bot API as data that the simulator checks calls against
+//   - internal/telegramsim/trim: the command that makes those data from the full description
+//   - internal/rehearsal: a model that answers from what it was given
+//
+// Floor 5, the wiring:
+//
+//   - cmd/bot: flags, settings, signals, and who gets whom as a value
+//
+// Only tests import these two:
+//
+//   - internal/store/storetest: one Postgres a test binary, one database a test
+//   - internal/model/modeltest: a scripted model over HTTP
+//
+// # Where to look first
+//
+// A chat that gets no answer: the verdict and its why, in gateway's intake. An answer
+// that looks wrong in Telegram: the parts, in internal/telegram. Something said
+// twice or not at all: the posts table and its fates, in gateway. A test that must
+// talk to Telegram: internal/telegramsim, never the network.
 package attache
