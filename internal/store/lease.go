@@ -46,7 +46,10 @@ const statementTimeout = 5 * time.Second
 // Leases opens the connection that leases are held on. End it with Close.
 func (db *DB) Leases(ctx context.Context) (*Leases, error) {
 	l := &Leases{db: db}
-	return l, l.use(ctx, func(context.Context, *session) error { return nil })
+	if err := l.use(ctx, func(context.Context, *session) error { return nil }); err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 // Take tries once to get a name and reports whether it has it; false means that
