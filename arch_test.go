@@ -106,7 +106,6 @@ func bans() []ban {
 		{what: "pgregory.net/rapid", doors: []string{}, why: "properties are for tests"},
 		{what: "go.uber.org/goleak", doors: []string{}, why: "leaks are looked for by tests"},
 		{what: "testing", doors: []string{}, why: "a test helper in the binary carries test flags into it"},
-		{what: "log", doors: []string{}, why: "a *slog.Logger is an argument"},
 	}
 }
 
@@ -268,7 +267,7 @@ func TestBans(t *testing.T) {
 				if imp != b.what && !strings.HasPrefix(imp, b.what+"/") {
 					continue
 				}
-				if slices.Contains(b.from, owner) || b.from == nil && !slices.Contains(b.doors, owner) && imp != "log/slog" {
+				if slices.Contains(b.from, owner) || b.from == nil && !slices.Contains(b.doors, owner) {
 					t.Errorf("%s imports %s: %s", s.path, imp, b.why)
 				}
 			}

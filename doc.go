@@ -56,6 +56,7 @@
 //   - internal/store: the pool, transactions, migrations, leases, LISTEN; each owner of tables keeps its own SQL
 //   - internal/engine: durable work, a thin port over DBOS Transact
 //   - internal/telegram: Telegram's shapes: polling, webhook, updates to messages, Markdown to parts, calls and their pace
+//   - internal/brainfile: a brain's text files, read strictly: every mistake with line, column and the nearest right name
 //   - internal/model: OpenAI-compatible models behind types of our own
 //
 // Floor 2, deciders; each owns one question and answers it from plain values:
@@ -69,9 +70,7 @@
 //
 // Floor 4, stand-ins for the outside world, for tests and for a demo without keys:
 //
-//   - internal/telegramsim: a Bot API server in process that checks every call
-//   - internal/telegramsim/schema: the Bot API as data that the simulator checks calls against
-//   - internal/telegramsim/trim: the command that makes those data from the full description
+//   - internal/telegramsim: a Bot API server in process; it checks every call against the Bot API as data, which lies below it
 //   - internal/rehearsal: a model that answers from what it was given
 //
 // Floor 5, the wiring:
