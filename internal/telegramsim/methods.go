@@ -1,0 +1,515 @@
+package telegramsim
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"attache"
+	"attache/internal/telegramsim/format"
+)
+
+// methods is the table of what the simulator does itself. A method of the schema
+// that is not here answers 400 and is a violation: loud, so that nobody trusts an
+// answer that was made up.
+func (s *Server) methods() map[string]handler {
+	yes := func(*request) (any, error) { return true, nil }
+	table := map[string]handler{
+		"getUpdates": func(*request) (any, error) { return nil, errors.New("getUpdates is served apart") },
+		"getMe":      s.getMe, "setWebhook": s.setWebhook, "deleteWebhook": s.deleteWebhook, "getWebhookInfo": s.getWebhookInfo,
+		"sendMessage": s.sendText, "sendRichMessage": s.sendText, "sendMediaGroup": s.sendAlbum,
+		"sendMessageDraft": s.sendDraft, "sendRichMessageDraft": s.sendDraft,
+		"sendChatAction": s.sendAction, "answerCallbackQuery": s.answerQuery,
+		"editMessageText": s.editText, "editMessageCaption": s.editText, "editMessageReplyMarkup": s.editMarkup,
+		"deleteMessage": s.deleteMessage, "deleteMessages": s.deleteMessages,
+		"createForumTopic": s.createTopic, "editForumTopic": s.editTopic, "closeForumTopic": s.closeTopic,
+		"reopenForumTopic": s.closeTopic, "deleteForumTopic": s.deleteTopic,
+		"getChat": s.getChat, "getChatMember": s.getChatMember, "getChatAdministrators": s.getChatAdministrators,
+		"getChatMemberCount": s.getChatMemberCount, "leaveChat": s.leaveChat, "getFile": s.getFile,
+		"setMyCommands": s.setCommands, "getMyCommands": s.getCommands, "deleteMyCommands": s.setCommands,
+		"logOut": yes, "close": yes,
+	}
+	for _, kind := range []string{"Photo", "Document", "Voice", "Audio", "Video"} {
+		table["send"+kind] = s.sendFile
+	}
+	for _, name := range []string{"setMyName", "setMyDescription", "setMyShortDescription", "setChatMenuButton",
+		"setMyDefaultAdministratorRights", "setMessageReaction", "pinChatMessage", "unpinChatMessage", "unpinAllChatMessages"} {
+		table[name] = yes
+	}
+	return table
+}
+
+func (s *Server) getMe(req *request) (any, error) {
+	topics := false
+	for _, c := range s.chats {
+		topics = topics || c.bot == req.bot && c.forum
+	}
+	return struct {
+		*wireUser
+		CanJoin bool `json:"can_join_groups"`
+		ReadAll bool `json:"can_read_all_group_messages"`
+		Inline  bool `json:"supports_inline_queries"`
+		Topics  bool `json:"has_topics_enabled"`
+	}{req.bot.wire(), true, !req.bot.bot.privacy, false, topics}, nil
+}
+
+// reach finds the chat of a call and refuses where the bot may not act.
+func (s *Server) reach(req *request) (*Chat, error) {
+	c := s.lookup(req.bot, req.params.Text("chat_id"))
+	if c == nil {
+		return nil, badRequest("chat not found")
+	}
+	req.chat = c
+	if c.movedTo != nil {
+		return nil, &refusal{code: 400, text: "Bad Request: group chat was upgraded to a supergroup chat", migrateTo: int64(c.movedTo.ID)}
+	}
+	switch status := c.status(req.bot); {
+	case c.Kind == Private && status == "kicked":
+		return nil, forbidden("bot was blocked by the user")
+	case status == "kicked":
+		return nil, forbidden("bot was kicked from the " + c.word())
+	case status == "left":
+		return nil, forbidden("bot is not a member of the " + c.word())
+	}
+	return c, nil
+}
+
+// lookup finds a chat by number or @username, as this bot knows it. A person who
+// never wrote to the bot is no chat yet.
+func (s *Server) lookup(bot *User, id string) *Chat {
+	if name, ok := strings.CutPrefix(id, "@"); ok {
+		for _, c := range s.chats {
+			if c.Kind != Private && c.Username != "" && strings.EqualFold(c.Username, name) {
+				return c
+			}
+		}
+		return nil
+	}
+	chat, err := attache.ParseChat(id)
+	if err != nil {
+		return nil
+	}
+	if c := s.chats[chatKey{int64(chat), 0}]; c != nil {
+		return c
+	}
+	return s.chats[chatKey{int64(chat), bot.ID}]
+}
+
+// newPost makes a message of a send: chat, right to speak, pace, thread and parent.
+func (s *Server) newPost(req *request) (*message, error) {
+	c, err := s.reach(req)
+	if err != nil {
+		return nil, err
+	}
+	if c.status(req.bot) == "restricted" || c.Kind == Channel && !c.admin(req.bot) {
+		return nil, badRequest("not enough rights to send text messages to the chat")
+	}
+	thread := req.params.Int("message_thread_id")
+	if err := c.open(req.bot, thread); err != nil {
+		return nil, err
+	}
+	m := &message{by: req.bot, method: req.method}
+	m.From = req.bot.wire()
+	if c.Kind == Channel {
+		w := c.wire()
+		m.From, m.SenderChat = nil, &w
+	}
+	if err := s.reply(req, c, m, thread); err != nil {
+		return nil, err
+	}
+	m.ReplyMarkup = shownMarkup(req.params.Raw("reply_markup"))
+	return m, s.pace(req.bot, c)
+}
+
+// open refuses a thread that does not exist, and a closed one to all but admins.
+func (c *Chat) open(bot *User, thread int64) error {
+	if thread == 0 {
+		return nil
+	}
+	t := c.topics[thread]
+	if t == nil || !c.forum {
+		return badRequest("message thread not found")
+	}
+	if t.closed && !c.admin(bot) {
+		return badRequest("TOPIC_CLOSED")
+	}
+	return nil
+}
+
+type replyParameters struct {
+	MessageID int64           `json:"message_id"`
+	ChatID    json.RawMessage `json:"chat_id"`
+	Allow     bool            `json:"allow_sending_without_reply"`
+	Quote     string          `json:"quote"`
+}
+
+// reply finds the parent that a send names. Replies into another chat are never
+// allowed to go without their parent.
+func (s *Server) reply(req *request, c *Chat, m *message, thread int64) error {
+	var r replyParameters
+	if err := req.params.Decode("reply_parameters", &r); err != nil {
+		return badRequest(err.Error())
+	}
+	if r.MessageID == 0 {
+		c.place(m, thread, nil)
+		return nil
+	}
+	from := c
+	if r.ChatID != nil {
+		if from = s.lookup(req.bot, strings.Trim(string(r.ChatID), `"`)); from == nil {
+			return badRequest("chat not found")
+		}
+	}
+	parent := from.find(r.MessageID)
+	switch {
+	case parent == nil && (!r.Allow || from != c):
+		return badRequest("message to be replied not found")
+	case parent != nil && r.Quote != "" && !strings.Contains(parent.Text+parent.Caption+parent.rich, r.Quote):
+		return badRequest("QUOTE_TEXT_INVALID")
+	case parent != nil && from != c:
+		c.place(m, thread, nil)
+		return m.external(Line{ReplyIn: from, ReplyTo: attache.MessageID(r.MessageID)})
+	}
+	if parent != nil && thread == 0 && parent.IsTopic && c.forum {
+		thread = parent.Thread // a reply goes where its parent stands
+	}
+	c.place(m, thread, parent)
+	if parent != nil && r.Quote != "" {
+		m.Quote = &wireQuote{Text: r.Quote, Manual: true}
+	}
+	return nil
+}
+
+// deliver puts a finished post into its chat.
+func (s *Server) deliver(m *message, c *Chat) {
+	c.put(m)
+	c.lastBot = m.by
+	for _, d := range c.drafts {
+		if d.thread == m.Thread {
+			d.over = true
+		}
+	}
+	s.publish(m, false)
+}
+
+func (s *Server) sendText(req *request) (any, error) {
+	m, err := s.newPost(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.content(req, m); err != nil {
+		return nil, err
+	}
+	s.deliver(m, req.chat)
+	return m.wireMessage, nil
+}
+
+// content sets the words of a post from a send or an edit: text with entities or a
+// parse mode, or a rich message.
+func (s *Server) content(req *request, m *message) error {
+	if raw := req.params.Raw("rich_message"); raw != nil {
+		return m.setRich(raw)
+	}
+	name, entitiesName := "text", "entities"
+	if req.params.Has("caption") {
+		name, entitiesName = "caption", "caption_entities"
+	}
+	text := req.params.Text(name)
+	var entities []format.Entity
+	if err := req.params.Decode(entitiesName, &entities); err != nil {
+		return badRequest(err.Error())
+	}
+	if err := format.Valid(text, entities); err != nil {
+		s.violate("%s %s: %v", req.bot.Username, req.method, err)
+		return badRequest("ENTITY_BOUNDS_INVALID")
+	}
+	text, entities, err := format.Parse(req.params.Text("parse_mode"), text, entities)
+	if err != nil {
+		s.violate("%s %s: %v", req.bot.Username, req.method, err)
+		return badRequest("can't parse entities: " + err.Error())
+	}
+	if name == "caption" || m.file != nil {
+		m.Caption, m.CaptionEntities = text, entities
+		return tooLong("message caption is too long", text, 1024)
+	}
+	if strings.TrimSpace(text) == "" {
+		return badRequest("message text is empty")
+	}
+	m.Text, m.Entities, m.Rich, m.rich = text, entities, nil, ""
+	return tooLong("message is too long", text, 4096)
+}
+
+func tooLong(what, text string, limit int) error {
+	if format.Units(text) > limit {
+		return badRequest(what)
+	}
+	return nil
+}
+
+// setRich keeps a rich message's source, and shows it as Telegram does: as blocks
+// and with no text. The blocks are one paragraph each, since nothing of ours reads
+// them back.
+func (m *message) setRich(raw json.RawMessage) error {
+	var in struct {
+		Blocks   json.RawMessage `json:"blocks"`
+		HTML     string          `json:"html"`
+		Markdown string          `json:"markdown"`
+	}
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return badRequest(err.Error())
+	}
+	m.rich = in.Markdown + in.HTML + string(in.Blocks)
+	if strings.TrimSpace(m.rich) == "" {
+		return badRequest("message text is empty")
+	}
+	type block struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	blocks := []block{}
+	for part := range strings.SplitSeq(m.rich, "\n\n") {
+		blocks = append(blocks, block{"paragraph", part})
+	}
+	shown, err := json.Marshal(map[string]any{"blocks": blocks})
+	m.Rich, m.Text, m.Entities = shown, "", nil
+	return err
+}
+
+func (s *Server) sendFile(req *request) (any, error) {
+	m, err := s.newPost(req)
+	if err != nil {
+		return nil, err
+	}
+	kind := strings.ToLower(strings.TrimPrefix(req.method, "send"))
+	part, isPart := req.params.Files[kind]
+	f, err := s.upload(req, kind, req.params.Text(kind), part, isPart)
+	if err != nil {
+		return nil, err
+	}
+	m.attach(f)
+	if err := s.content(req, m); err != nil {
+		return nil, err
+	}
+	s.deliver(m, req.chat)
+	return m.wireMessage, nil
+}
+
+func (s *Server) sendAlbum(req *request) (any, error) {
+	var media []struct {
+		Type     string          `json:"type"`
+		Media    string          `json:"media"`
+		Caption  string          `json:"caption"`
+		Entities []format.Entity `json:"caption_entities"`
+		Mode     string          `json:"parse_mode"`
+	}
+	if err := req.params.Decode("media", &media); err != nil {
+		return nil, badRequest(err.Error())
+	}
+	album := fmt.Sprint(13000000000000000 + s.next())
+	var posts []*message
+	for _, item := range media {
+		m, err := s.newPost(req)
+		if err != nil {
+			return nil, err
+		}
+		f, err := s.upload(req, item.Type, item.Media, req.params.Files[""], false)
+		if err != nil {
+			return nil, err
+		}
+		m.attach(f)
+		m.Album = album
+		if m.Caption, m.CaptionEntities, err = format.Parse(item.Mode, item.Caption, item.Entities); err != nil {
+			return nil, badRequest("can't parse entities: " + err.Error())
+		}
+		posts = append(posts, m)
+	}
+	var out []wireMessage
+	for _, m := range posts {
+		s.deliver(m, req.chat)
+		out = append(out, m.wireMessage)
+	}
+	return out, nil
+}
+
+// draft is one draft call that a private chat has seen.
+type draft struct {
+	id, thread int64
+	post       Post
+	canStop    bool
+	over       bool // stopped, or replaced by a message
+}
+
+func (s *Server) sendDraft(req *request) (any, error) {
+	c, err := s.reach(req)
+	if err != nil {
+		return nil, err
+	}
+	thread := req.params.Int("message_thread_id")
+	if err := c.open(req.bot, thread); err != nil {
+		return nil, err
+	}
+	m := &message{by: req.bot, method: req.method, chat: c}
+	m.Thread, m.Chat, m.Date = thread, c.wire(), s.now()
+	if req.params.Text("text") != "" || req.params.Has("rich_message") {
+		if err := s.content(req, m); err != nil {
+			return nil, err
+		}
+	}
+	d := &draft{id: req.params.Int("draft_id"), thread: thread, canStop: req.params.Bool("can_stop"), post: s.shown(m)}
+	d.post.Draft = d.id
+	c.drafts = append(c.drafts, d)
+	if keep := s.options.Keep; keep > 0 && len(c.drafts) > 2*keep {
+		c.drafts = append([]*draft(nil), c.drafts[len(c.drafts)-keep:]...)
+	}
+	return true, nil
+}
+
+func (s *Server) sendAction(req *request) (any, error) {
+	c, err := s.reach(req)
+	if err != nil {
+		return nil, err
+	}
+	if thread := req.params.Int("message_thread_id"); thread != 1 {
+		if err := c.open(req.bot, thread); err != nil {
+			return nil, err
+		}
+	}
+	return true, nil
+}
+
+func (s *Server) answerQuery(req *request) (any, error) {
+	q := s.queries[req.params.Text("callback_query_id")]
+	if q == nil || q.gone || q.bot != req.bot {
+		return nil, badRequest("query is too old and response timeout expired or query ID is invalid")
+	}
+	q.gone = true
+	return true, nil
+}
+
+// own finds the bot's post that an edit means.
+func (s *Server) own(req *request) (*message, error) {
+	c, err := s.reach(req)
+	if err != nil {
+		return nil, err
+	}
+	m := c.find(req.params.Int("message_id"))
+	if m == nil {
+		return nil, badRequest("message to edit not found")
+	}
+	if m.by != req.bot || m.service() {
+		return nil, badRequest("message can't be edited")
+	}
+	return m, nil
+}
+
+func (s *Server) editText(req *request) (any, error) {
+	m, err := s.own(req)
+	if err != nil {
+		return nil, err
+	}
+	before := *m
+	m.ReplyMarkup = shownMarkup(req.params.Raw("reply_markup"))
+	if err := s.content(req, m); err != nil {
+		*m = before
+		return nil, err
+	}
+	return s.edited(m, before)
+}
+
+func (s *Server) editMarkup(req *request) (any, error) {
+	m, err := s.own(req)
+	if err != nil {
+		return nil, err
+	}
+	before := *m
+	m.ReplyMarkup = shownMarkup(req.params.Raw("reply_markup"))
+	return s.edited(m, before)
+}
+
+// edited refuses an edit that changes nothing, as Telegram does.
+func (s *Server) edited(m *message, before message) (any, error) {
+	now, err := json.Marshal(m.wireMessage)
+	if err != nil {
+		return nil, err
+	}
+	old, err := json.Marshal(before.wireMessage)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.Equal(now, old) && m.rich == before.rich {
+		return nil, badRequest("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")
+	}
+	m.EditDate = s.now()
+	m.edits++
+	return m.wireMessage, nil
+}
+
+func (s *Server) deleteMessage(req *request) (any, error) {
+	c, err := s.reach(req)
+	if err != nil {
+		return nil, err
+	}
+	m := c.find(req.params.Int("message_id"))
+	if m == nil {
+		return nil, badRequest("message to delete not found")
+	}
+	if m.by != req.bot && c.Kind != Private && !c.admin(req.bot) {
+		return nil, badRequest("message can't be deleted")
+	}
+	m.deleted = true
+	return true, nil
+}
+
+func (s *Server) deleteMessages(req *request) (any, error) {
+	c, err := s.reach(req)
+	if err != nil {
+		return nil, err
+	}
+	var ids []int64
+	if err := req.params.Decode("message_ids", &ids); err != nil {
+		return nil, badRequest(err.Error())
+	}
+	for _, id := range ids { // those that are gone are skipped in silence
+		if m := c.find(id); m != nil && (m.by == req.bot || c.Kind == Private || c.admin(req.bot)) {
+			m.deleted = true
+		}
+	}
+	return true, nil
+}
+
+// shownMarkup keeps an inline keyboard, which a message shows; other markups
+// (a reply keyboard, a forced reply) concern the client only.
+func shownMarkup(raw json.RawMessage) json.RawMessage {
+	if len(keyboard(raw)) == 0 {
+		return nil
+	}
+	var compact bytes.Buffer
+	if json.Compact(&compact, raw) != nil {
+		return nil
+	}
+	return compact.Bytes()
+}
+
+func keyboard(raw json.RawMessage) [][]attache.Button {
+	var in struct {
+		Rows [][]struct {
+			Text string `json:"text"`
+			Data string `json:"callback_data"`
+			URL  string `json:"url"`
+		} `json:"inline_keyboard"`
+	}
+	if len(raw) == 0 || json.Unmarshal(raw, &in) != nil {
+		return nil
+	}
+	var out [][]attache.Button
+	for _, row := range in.Rows {
+		var buttons []attache.Button
+		for _, b := range row {
+			buttons = append(buttons, attache.Button{Text: b.Text, Data: b.Data, URL: b.URL})
+		}
+		out = append(out, buttons)
+	}
+	return out
+}

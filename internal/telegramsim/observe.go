@@ -1,0 +1,221 @@
+package telegramsim
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"attache"
+)
+
+// Post is a bot's post as it looks now.
+type Post struct {
+	Bot      string // username
+	Chat     attache.ChatID
+	Thread   attache.ThreadID
+	ID       attache.MessageID
+	Method   string // that made it, such as sendRichMessage
+	Text     string // text or caption
+	Marks    []attache.Mark
+	Rich     string // source of a rich message: Markdown, HTML or the blocks' JSON
+	ReplyTo  attache.MessageID
+	Quote    string
+	Buttons  [][]attache.Button
+	File     *File
+	Draft    int64 // the draft's number, in Drafts only
+	At       time.Time
+	Edits    int
+	Deleted  bool
+	External bool // ReplyTo stands in another chat
+}
+
+// Words gives the text a person reads: Text, or the source of a rich message.
+func (p Post) Words() string {
+	if p.Rich != "" {
+		return p.Rich
+	}
+	return p.Text
+}
+
+// Posts gives what bots posted in the chat, oldest first, deleted ones included;
+// with threads only what stands in those (0 is General or no topic).
+func (c *Chat) Posts(threads ...attache.ThreadID) []Post {
+	c.sim.mu.Lock()
+	defer c.sim.mu.Unlock()
+	var out []Post
+	for _, id := range c.order {
+		m := c.messages[id]
+		if m == nil || m.method == "" || m.service() {
+			continue
+		}
+		if p := c.sim.shown(m); len(threads) == 0 || slices.Contains(threads, p.Thread) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Drafts gives every draft call that the private chat has seen, oldest first.
+func (c *Chat) Drafts() []Post {
+	c.sim.mu.Lock()
+	defer c.sim.mu.Unlock()
+	var out []Post
+	for _, d := range c.drafts {
+		out = append(out, d.post)
+	}
+	return out
+}
+
+// shown gives a message as a Post. A stray thread id is not the post's topic.
+func (s *Server) shown(m *message) Post {
+	p := Post{
+		Bot: m.by.Username, Chat: m.chat.ID, ID: attache.MessageID(m.ID), Method: m.method, Text: m.Text + m.Caption,
+		Marks: marks(append(m.Entities[:len(m.Entities):len(m.Entities)], m.CaptionEntities...)), Rich: m.rich,
+		Buttons: keyboard(m.ReplyMarkup), At: time.Unix(m.Date, 0), Edits: m.edits, Deleted: m.deleted,
+	}
+	if m.IsTopic || m.ID == 0 {
+		p.Thread = attache.ThreadID(m.Thread)
+	}
+	if m.ReplyTo != nil && m.ReplyTo.TopicCreated == nil {
+		p.ReplyTo = attache.MessageID(m.ReplyTo.ID)
+	}
+	if m.External != nil {
+		p.ReplyTo, p.External = attache.MessageID(m.External.MessageID), true
+	}
+	if m.Quote != nil {
+		p.Quote = m.Quote.Text
+	}
+	if m.file != nil {
+		p.File = &m.file.File
+	}
+	return p
+}
+
+// Call is one call as it came in, and what became of it.
+type Call struct {
+	At       time.Time
+	Bot      string // username
+	Method   string
+	Chat     attache.ChatID             // 0 when the call names none by number
+	Params   map[string]json.RawMessage // JSON of the proper types
+	Files    []string                   // names of the form's file parts
+	Done     bool                       // whether the call has ended
+	Took     time.Duration              // set when Done
+	OK       bool                       // whether it took effect
+	Result   json.RawMessage            // set when OK; not for getUpdates
+	Error    string                     // description of the refusal
+	FaultHit FaultKind                  // the fault that met it, "" for none
+}
+
+// Filter picks calls; empty fields pick all.
+type Filter struct {
+	Bot    *User
+	Method string
+	Chat   attache.ChatID
+}
+
+// Calls gives the calls in the order of their arrival. Without a Method in the
+// filter, getUpdates is left out.
+func (s *Server) Calls(f Filter) []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Call
+	for _, c := range s.calls {
+		if f.Method == "" && c.Method == "getUpdates" || f.Method != "" && c.Method != f.Method ||
+			f.Bot != nil && c.Bot != f.Bot.Username || f.Chat != 0 && c.Chat != f.Chat {
+			continue
+		}
+		out = append(out, *c)
+	}
+	return out
+}
+
+// begin records a call and finds the fault that meets it.
+func (s *Server) begin(req *request) (*Call, *armed) {
+	c := &Call{At: s.options.Now(), Bot: req.bot.Username, Method: req.method, Params: req.params.Values()}
+	if chat, err := attache.ParseChat(req.params.Text("chat_id")); err == nil {
+		c.Chat = chat
+	}
+	for name := range req.params.Files {
+		c.Files = append(c.Files, name)
+	}
+	slices.Sort(c.Files)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, c)
+	if keep := s.options.Keep; keep > 0 && len(s.calls) > 2*keep {
+		s.calls = append([]*Call(nil), s.calls[len(s.calls)-keep:]...)
+	}
+	fault := s.meets(req, c.Chat)
+	if fault != nil {
+		c.FaultHit = fault.Kind
+	}
+	s.change()
+	return c, fault
+}
+
+func (s *Server) finish(c *Call, result json.RawMessage, problem error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.Done, c.Took, c.OK = true, s.options.Now().Sub(c.At), problem == nil
+	if problem != nil {
+		c.Error = problem.Error()
+	} else if c.Method != "getUpdates" {
+		c.Result = result
+	}
+	s.change()
+}
+
+// Violations gives what no correct bot would have sent, in order. A test ends with
+// a look at it.
+func (s *Server) Violations() []string {
+	s.judge.Lock()
+	defer s.judge.Unlock()
+	return slices.Clone(s.violations)
+}
+
+// violate may be called with and without the world's lock, so it has its own.
+func (s *Server) violate(format string, args ...any) {
+	s.judge.Lock()
+	defer s.judge.Unlock()
+	s.violations = append(s.violations, fmt.Sprintf(format, args...))
+}
+
+// Pending gives the number of updates that wait for a bot.
+func (s *Server) Pending(bot *User) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(bot.bot.queue)
+}
+
+// Wait returns once cond is true, looking again after every change of the world
+// instead of after a pause. It gives the context's error when that ends first.
+// cond may use the server's methods.
+func (s *Server) Wait(ctx context.Context, cond func() bool) error {
+	for {
+		s.mu.Lock()
+		if s.changed == nil {
+			s.changed = make(chan struct{})
+		}
+		signal := s.changed
+		s.mu.Unlock()
+		if cond() {
+			return nil
+		}
+		select {
+		case <-signal:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// change tells those who Wait. The lock is held.
+func (s *Server) change() {
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
+}

@@ -1,0 +1,296 @@
+// Package telegramsim is a Telegram in the process: a Bot API server with a small
+// world behind it. Tests, the bench and the playground use it in Telegram's place.
+//
+// The world is made of users (people and bots), chats of every kind and their
+// messages. Tests play the people, by methods of Chat: Say, Send, Edit, Press and
+// so on. Bots come in over HTTP, as at Telegram. Between both stands a queue of
+// updates for each bot; it lives here, so it outlasts a bot that is killed.
+//
+// The server is stricter than Telegram on purpose. Telegram ignores a parameter
+// that it does not know; this server answers 400 and remembers a violation, so that
+// a typo fails a test. Violations are calls that no correct bot makes; a chat that
+// is gone or a person who blocked the bot is an ordinary refusal and is not among
+// them.
+//
+// Two packages below hold what needs no world: schema (the Bot API as data, and
+// the check of a call) and format (entities and parse modes).
+package telegramsim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"attache/internal/telegramsim/format"
+	"attache/internal/telegramsim/schema"
+)
+
+// Options are the few knobs of a server. The zero value is good for tests.
+type Options struct {
+	Keep         int              // calls, and messages a chat, that are remembered; 0: all of them
+	Pace         bool             // enforce 1 message a second a chat, 20 a minute a group, 30 a second a bot
+	Now          func() time.Time // the clock of messages and of Pace; nil: time.Now
+	WebhookRetry time.Duration    // pause after an unsuccessful webhook delivery, doubled up to 32 times; 0: 50 ms
+}
+
+// Server is the Bot API server and the world behind it. It is safe for concurrent
+// use. Make it with New, serve it as an http.Handler or with Listen.
+type Server struct {
+	options  Options
+	api      *schema.API
+	detector *format.Detector
+	handlers map[string]handler
+	http     *http.Server
+	closed   chan struct{}
+	stop     sync.Once
+	work     sync.WaitGroup // webhook deliveries
+
+	judge      sync.Mutex
+	violations []string
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and forgotten at the next change; nil when nobody waits
+	users   map[int64]*User
+	bots    map[string]*User // by token
+	chats   map[chatKey]*Chat
+	files   map[string]*stored
+	queries map[string]*query
+	faults  []*armed
+	calls   []*Call
+	last    int64 // source of numbers for users, chats, files and queries
+}
+
+// handler answers one method under the server's lock.
+type handler func(*request) (any, error)
+
+// request is one call on its way through the server.
+type request struct {
+	bot    *User
+	method string // proper spelling
+	params schema.Params
+	chat   *Chat // the chat that chat_id names, nil when none does
+}
+
+// refusal is a Bot API error answer.
+type refusal struct {
+	code       int
+	text       string // description, with its "Bad Request: " prefix
+	retryAfter int    // seconds
+	migrateTo  int64
+}
+
+func (r *refusal) Error() string { return r.text }
+
+func badRequest(text string) error { return &refusal{code: 400, text: "Bad Request: " + text} }
+
+func forbidden(text string) error { return &refusal{code: 403, text: "Forbidden: " + text} }
+
+// New makes an empty world. It panics only when the embedded API description is
+// damaged, which a test of the schema package rules out.
+func New(o Options) *Server {
+	api, err := schema.Load()
+	if err != nil {
+		panic(err)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.WebhookRetry == 0 {
+		o.WebhookRetry = 50 * time.Millisecond
+	}
+	s := &Server{
+		options: o, api: api, detector: format.NewDetector(), closed: make(chan struct{}),
+		users: map[int64]*User{}, bots: map[string]*User{}, chats: map[chatKey]*Chat{},
+		files: map[string]*stored{}, queries: map[string]*query{}, last: 1000,
+	}
+	s.handlers = s.methods()
+	return s
+}
+
+// Listen serves on a free loopback port until Close and gives the base URL, which
+// is what TELEGRAM_API_URL wants.
+func (s *Server) Listen() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = s.http.Serve(l) }() // ends with ErrServerClosed at Close
+	return "http://" + l.Addr().String(), nil
+}
+
+// Close ends polls, webhook deliveries and open connections. The world can still
+// be looked at afterwards.
+func (s *Server) Close() {
+	s.stop.Do(func() {
+		close(s.closed)
+		if s.http != nil {
+			_ = s.http.Close()
+		}
+		s.work.Wait()
+	})
+}
+
+// ServeHTTP answers /bot<token>/<method> and /file/bot<token>/<path>.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if rest, ok := strings.CutPrefix(r.URL.Path, "/file/bot"); ok {
+		s.download(w, rest)
+		return
+	}
+	rest, ok := strings.CutPrefix(r.URL.Path, "/bot")
+	token, name, cut := strings.Cut(rest, "/")
+	if !ok || !cut || !strings.Contains(token, ":") {
+		write(w, nil, &refusal{code: 404, text: "Not Found"})
+		return
+	}
+	s.mu.Lock()
+	bot := s.bots[token]
+	s.mu.Unlock()
+	if bot == nil {
+		write(w, nil, &refusal{code: 401, text: "Unauthorized"})
+		return
+	}
+	s.call(w, r, bot, name)
+}
+
+// maxBody is Telegram's limit of an upload, 50 MB, with room for the form around it.
+const maxBody = 51 << 20
+
+// call reads, judges, breaks if so wished, and answers one call of a known bot.
+func (s *Server) call(w http.ResponseWriter, r *http.Request, bot *User, name string) {
+	method, known := s.api.Method(name)
+	if !known {
+		s.violate("%s called %s, which is no method", bot.Username, name)
+		write(w, nil, &refusal{code: 404, text: "Not Found: method not found"})
+		return
+	}
+	params, err := schema.Read(r, maxBody)
+	req := &request{bot: bot, method: method.Name, params: params}
+	problem := err
+	if err != nil {
+		s.violate("%s %s: %v", bot.Username, method.Name, err)
+		problem = badRequest(err.Error())
+	} else if bad := method.Check(&req.params); len(bad) > 0 {
+		for _, p := range bad {
+			s.violate("%s %s: %s", bot.Username, method.Name, p.What)
+		}
+		problem = wording(bad[0])
+	}
+	record, fault := s.begin(req)
+	if fault != nil && fault.before(s, w, r, record) {
+		return
+	}
+	var result json.RawMessage
+	switch {
+	case problem != nil:
+	case method.Name == "getUpdates":
+		result, problem = s.getUpdates(r.Context(), req)
+	default:
+		result, problem = s.perform(req)
+	}
+	s.finish(record, result, problem)
+	if fault != nil && fault.after(w, result, problem) {
+		return
+	}
+	if errors.Is(problem, context.Canceled) {
+		return // the caller of a poll has gone; there is nobody to answer
+	}
+	write(w, result, problem)
+}
+
+// perform runs a method's handler under the lock and freezes its answer there.
+func (s *Server) perform(req *request) (json.RawMessage, error) {
+	run := s.handlers[req.method]
+	if run == nil {
+		s.violate("%s %s: the simulator does not simulate this method", req.bot.Username, req.method)
+		return nil, badRequest("method " + req.method + " is not simulated")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	result, err := run(req)
+	s.change()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(result)
+	if err != nil {
+		return nil, err
+	}
+	return bindFiles(raw, req.bot), nil
+}
+
+// wording turns a problem into the sentence Telegram uses, where bots may rely on
+// it, else into our own.
+func wording(p schema.Problem) error {
+	switch {
+	case p.Param == "text" && (p.Rule == "required" || p.Rule == "min"):
+		return badRequest("message text is empty")
+	case p.Param == "text" && p.Rule == "max":
+		return badRequest("message is too long")
+	case p.Param == "caption" && p.Rule == "max":
+		return badRequest("message caption is too long")
+	case p.Param == "chat_id" && p.Rule == "required":
+		return badRequest("chat_id is empty")
+	case p.Param == "message_thread_id" && p.Rule == "prose":
+		return badRequest("message thread not found")
+	case strings.HasSuffix(p.Param, "callback_data") && p.Rule == "max":
+		return badRequest("BUTTON_DATA_INVALID")
+	}
+	return badRequest(p.What)
+}
+
+// write gives the Bot API's answer to a call.
+func write(w http.ResponseWriter, result json.RawMessage, problem error) {
+	w.Header().Set("Content-Type", "application/json")
+	if problem == nil {
+		_, _ = w.Write(answer(result))
+		return
+	}
+	var no *refusal
+	if !errors.As(problem, &no) {
+		no = &refusal{code: 500, text: "Internal Server Error: " + problem.Error()}
+	}
+	w.WriteHeader(no.code)
+	_, _ = w.Write(no.body())
+}
+
+func answer(result json.RawMessage) []byte {
+	body := make([]byte, 0, len(result)+24)
+	body = append(body, `{"ok":true,"result":`...)
+	body = append(body, result...)
+	return append(body, '}')
+}
+
+func (r *refusal) body() []byte {
+	type parameters struct {
+		MigrateTo  int64 `json:"migrate_to_chat_id,omitempty"`
+		RetryAfter int   `json:"retry_after,omitempty"`
+	}
+	out := struct {
+		OK          bool        `json:"ok"`
+		Code        int         `json:"error_code"`
+		Description string      `json:"description"`
+		Parameters  *parameters `json:"parameters,omitempty"`
+	}{Code: r.code, Description: r.text}
+	if r.migrateTo != 0 || r.retryAfter != 0 {
+		out.Parameters = &parameters{r.migrateTo, r.retryAfter}
+	}
+	body, err := json.Marshal(out)
+	if err != nil {
+		return []byte(`{"ok":false,"error_code":500,"description":"Internal Server Error"}`)
+	}
+	return body
+}
+
+// next gives a number that was not given before.
+func (s *Server) next() int64 {
+	s.last++
+	return s.last
+}
+
+func (s *Server) now() int64 { return s.options.Now().Unix() }
