@@ -15,8 +15,6 @@ package gateway
 import (
 	"context"
 	"embed"
-	"fmt"
-	"io/fs"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -138,12 +136,8 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 	if o.KeepTurns == 0 {
 		o.KeepTurns = 90 * 24 * time.Hour
 	}
-	sql, err := fs.Sub(migrations, "migrations")
-	if err != nil {
+	if err := Migrate(ctx, o.DB); err != nil {
 		return nil, err
-	}
-	if err := o.DB.Migrate(ctx, "gateway", sql); err != nil {
-		return nil, fmt.Errorf("the gateway's tables: %w", err)
 	}
 	g := &Gateway{
 		o: o, db: o.DB, log: o.Log,
