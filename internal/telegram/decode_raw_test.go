@@ -11,7 +11,7 @@ import (
 	"attache"
 )
 
-func ids(updates []attache.RawUpdate) string {
+func idsOf(updates []attache.RawUpdate) string {
 	var out []string
 	for _, u := range updates {
 		out = append(out, fmt.Sprint(u.ID))
@@ -39,8 +39,8 @@ func TestSplitUpdates(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			updates, problems := SplitUpdates([]byte(test.result))
-			if ids(updates) != test.ids || len(problems) != test.problems {
-				t.Errorf("got %q, %v", ids(updates), problems)
+			if idsOf(updates) != test.ids || len(problems) != test.problems {
+				t.Errorf("got %q, %v", idsOf(updates), problems)
 			}
 		})
 	}

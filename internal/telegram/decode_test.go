@@ -31,8 +31,8 @@ var ( // values of the same, as they should come out; never written to
 	wantAt  = time.Date(2026, 11, 30, 9, 12, 3, 0, time.UTC)
 )
 
-// msg makes the update {"update_id":9,"<kind>":{…}} with number 812, sent by from in chat.
-func msg(kind, chat, from, rest string) string {
+// messageUpdate makes the update {"update_id":9,"<kind>":{…}} with number 812, sent by from in chat.
+func messageUpdate(kind, chat, from, rest string) string {
 	who := ""
 	if from != "" {
 		who = `"from":` + from + `,`
@@ -53,7 +53,7 @@ func decodeOK(t *testing.T, raw string) attache.Update {
 }
 
 func TestDecodeWholeMessage(t *testing.T) {
-	u := decodeOK(t, msg("message", forumJSON, annJSON, `,
+	u := decodeOK(t, messageUpdate("message", forumJSON, annJSON, `,
 		"message_thread_id":42,"is_topic_message":true,"text":"😀 @nova_bot see T-481",
 		"entities":[{"type":"mention","offset":3,"length":9},{"type":"text_mention","offset":0,"length":2,"user":`+annJSON+`},
 			{"type":"text_link","offset":900,"length":5,"url":"https://example.org"},{"type":"pre","offset":-1,"length":-5,"language":"go"}],
@@ -103,7 +103,7 @@ func TestDecodePlaces(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			m := decodeOK(t, msg("message", test.chat, annJSON, test.rest+`,"text":"hi"`)).Message
+			m := decodeOK(t, messageUpdate("message", test.chat, annJSON, test.rest+`,"text":"hi"`)).Message
 			if m.Place.Thread != test.thread || m.Place.Bot != "nova" || m.Place.Chat == 0 {
 				t.Errorf("place %v, want thread %d", m.Place, test.thread)
 			}
@@ -164,7 +164,7 @@ func TestDecodeReplies(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			m := decodeOK(t, msg("message", forumJSON, annJSON, test.rest+`,"text":"hi"`)).Message
+			m := decodeOK(t, messageUpdate("message", forumJSON, annJSON, test.rest+`,"text":"hi"`)).Message
 			if d := cmp.Diff(test.want, m.Reply); d != "" {
 				t.Error(d)
 			}
@@ -196,7 +196,7 @@ func TestDecodeIdentity(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			m := decodeOK(t, msg(test.kind, test.chat, test.from, test.rest+`,"text":"hi"`)).Message
+			m := decodeOK(t, messageUpdate(test.kind, test.chat, test.from, test.rest+`,"text":"hi"`)).Message
 			if d := cmp.Diff(test.want, m.From); d != "" || m.Channel != test.channel {
 				t.Errorf("channel %v %s", m.Channel, d)
 			}
@@ -262,7 +262,7 @@ func TestDecodeContents(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			m := decodeOK(t, msg("message", groupJSON, annJSON, test.rest)).Message
+			m := decodeOK(t, messageUpdate("message", groupJSON, annJSON, test.rest)).Message
 			got := attache.Message{
 				Text: m.Text, Marks: m.Marks, Media: m.Media, Left: m.Left, Service: m.Service, Topic: m.Topic,
 				Joined: m.Joined, LeftBy: m.LeftBy, Forward: m.Forward, Album: m.Album,
@@ -321,21 +321,21 @@ func TestDecodeOtherKinds(t *testing.T) {
 			}},
 		},
 		"moved, said in the old group": {
-			msg("message", `{"id":-44,"type":"group","title":"Desk"}`, annJSON, `,"migrate_to_chat_id":-1001`),
+			messageUpdate("message", `{"id":-44,"type":"group","title":"Desk"}`, annJSON, `,"migrate_to_chat_id":-1001`),
 			attache.Update{Kind: "message", Migrated: &attache.Migration{From: -44, To: -1001}},
 		},
 		"moved, said in the new one": {
-			msg("message", groupJSON, anonJSON, `,"sender_chat":`+groupJSON+`,"migrate_from_chat_id":-44`),
+			messageUpdate("message", groupJSON, anonJSON, `,"sender_chat":`+groupJSON+`,"migrate_from_chat_id":-44`),
 			attache.Update{Kind: "message", Migrated: &attache.Migration{From: -44, To: -1001}},
 		},
 		"stopped": {
 			`{"update_id":9,"stopped_message_generation":{"chat":` + dmJSON + `,"message_thread_id":9,"draft_id":3}}`,
 			attache.Update{Kind: "stopped_message_generation", Stopped: &attache.Place{Bot: "nova", Chat: 5, Thread: 9}},
 		},
-		"Business kind":        {msg("business_message", dmJSON, annJSON, `,"business_connection_id":"b","text":"hi"`), attache.Update{Kind: "business_message"}},
-		"Business in disguise": {msg("message", dmJSON, annJSON, `,"business_connection_id":"b","text":"hi"`), attache.Update{Kind: "message"}},
-		"guest kind":           {msg("guest_message", groupJSON, annJSON, `,"guest_query_id":"g","text":"hi"`), attache.Update{Kind: "guest_message"}},
-		"guest in disguise":    {msg("message", groupJSON, annJSON, `,"guest_query_id":"g","text":"hi"`), attache.Update{Kind: "message"}},
+		"Business kind":        {messageUpdate("business_message", dmJSON, annJSON, `,"business_connection_id":"b","text":"hi"`), attache.Update{Kind: "business_message"}},
+		"Business in disguise": {messageUpdate("message", dmJSON, annJSON, `,"business_connection_id":"b","text":"hi"`), attache.Update{Kind: "message"}},
+		"guest kind":           {messageUpdate("guest_message", groupJSON, annJSON, `,"guest_query_id":"g","text":"hi"`), attache.Update{Kind: "guest_message"}},
+		"guest in disguise":    {messageUpdate("message", groupJSON, annJSON, `,"guest_query_id":"g","text":"hi"`), attache.Update{Kind: "message"}},
 		"ephemeral":            {`{"update_id":9,"message":{"message_id":0,"ephemeral_message_id":4,"date":1,"chat":` + groupJSON + `,"text":"hi"}}`, attache.Update{Kind: "message"}},
 		"ephemeral edit":       {`{"update_id":9,"edited_message":{"message_id":0,"date":1,"chat":` + groupJSON + `}}`, attache.Update{Kind: "edited_message"}},
 		"reaction":             {`{"update_id":9,"message_reaction":{"chat":1}}`, attache.Update{Kind: "message_reaction"}},
@@ -354,11 +354,11 @@ func TestDecodeOtherKinds(t *testing.T) {
 }
 
 func TestDecodeEdits(t *testing.T) {
-	m := decodeOK(t, msg("edited_message", groupJSON, annJSON, fmt.Sprintf(`,"edit_date":%d,"text":"b"`, wantAt.Unix()+60))).Edited
+	m := decodeOK(t, messageUpdate("edited_message", groupJSON, annJSON, fmt.Sprintf(`,"edit_date":%d,"text":"b"`, wantAt.Unix()+60))).Edited
 	if m.Text != "b" || m.ID != 812 || !m.At.Equal(wantAt) || !m.EditedAt.Equal(wantAt.Add(time.Minute)) || m.Channel {
 		t.Errorf("got %+v", m)
 	}
-	m = decodeOK(t, msg("edited_channel_post", newsJSON, "", `,"text":"b"`)).Edited
+	m = decodeOK(t, messageUpdate("edited_channel_post", newsJSON, "", `,"text":"b"`)).Edited
 	if !m.Channel || m.EditedAt.IsZero() || m.From.ID != "tg:chat:-1009" {
 		t.Errorf("an edit always has a time: %+v", m)
 	}
@@ -414,8 +414,8 @@ func TestDecodeDates(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add([]byte(msg("message", forumJSON, annJSON, `,"text":"a\u0000\ud83d","entities":[{"type":"url","offset":-1,"length":99}],"reply_to_message":{"message_id":3}`)))
-	f.Add([]byte(msg("channel_post", newsJSON, "", `,"rich_message":{"blocks":[{"text":[["a"]],"cells":[["b"]]}]}`)))
+	f.Add([]byte(messageUpdate("message", forumJSON, annJSON, `,"text":"a\u0000\ud83d","entities":[{"type":"url","offset":-1,"length":99}],"reply_to_message":{"message_id":3}`)))
+	f.Add([]byte(messageUpdate("channel_post", newsJSON, "", `,"rich_message":{"blocks":[{"text":[["a"]],"cells":[["b"]]}]}`)))
 	f.Add([]byte(`{"update_id":1,"callback_query":{"id":"1","from":{"id":5},"message":{"chat":{"id":1}}}}`))
 	f.Add([]byte(`{"update_id":1,"my_chat_member":{"chat":{"id":1},"new_chat_member":{"user":{"id":1}}}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -443,7 +443,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func benchUpdate() []byte {
-	return []byte(msg("message", forumJSON, annJSON, `,"message_thread_id":42,"is_topic_message":true,"text":"@nova_bot the parcel of T-481 has not arrived, what can we do? \ud83d\ude00",
+	return []byte(messageUpdate("message", forumJSON, annJSON, `,"message_thread_id":42,"is_topic_message":true,"text":"@nova_bot the parcel of T-481 has not arrived, what can we do? \ud83d\ude00",
 		"entities":[{"type":"mention","offset":0,"length":9},{"type":"bold","offset":20,"length":5}],
 		"reply_to_message":{"message_id":790,"from":`+novaJSON+`,"chat":`+forumJSON+`,"date":1764403200,"text":"Ticket T-481 was opened by the customer this morning.","message_thread_id":42,"is_topic_message":true}`))
 }
