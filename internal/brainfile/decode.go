@@ -114,14 +114,17 @@ type field struct {
 	required bool
 }
 
-// fields lists the keys of a struct, those of embedded structs included.
-func fields(v reflect.Value, into map[string]field) map[string]field {
+// fields lists the keys of a struct, those of embedded structs included, and sets
+// each Lines among its fields to lines.
+func fields(v reflect.Value, lines Lines, into map[string]field) map[string]field {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		switch {
+		case f.Type == reflect.TypeFor[Lines]():
+			v.Field(i).Set(reflect.ValueOf(lines))
 		case f.Anonymous && f.Type.Kind() == reflect.Struct && name == "":
-			fields(v.Field(i), into)
+			fields(v.Field(i), lines, into)
 		case name != "":
 			into[name] = field{v.Field(i), f.Tag, options == "required"}
 		}
@@ -137,27 +140,22 @@ func (d *decoder) record(n Node, v reflect.Value, name string) {
 	}
 	pairs, problems := n.Pairs()
 	d.problems = append(d.problems, problems...)
-	known := fields(v, map[string]field{})
-	lines, seen := Lines{}, map[string]bool{}
+	lines, meant := Lines{}, map[string]bool{}
+	known := fields(v, lines, map[string]field{})
 	for _, p := range pairs {
 		f, ok := known[p.Key.Text]
 		switch {
 		case !ok:
-			seen[Nearest(p.Key.Text, required(known))] = true // one mistake, one sentence
+			meant[Nearest(p.Key.Text, required(known))] = true // one mistake, one sentence
 			d.problems = append(d.problems, n.WrongAt(p.Key, fmt.Sprintf("the key %q is not known here", brief(p.Key.Text)), Suggest(p.Key.Text, names(known), "remove it")))
-		case !seen[p.Key.Text]:
-			seen[p.Key.Text], lines[p.Key.Text] = true, p.Key.Line
+		case lines[p.Key.Text] == 0:
+			lines[p.Key.Text] = p.Key.Line
 			d.value(placed(p), f.value, p.Key.Text, f.tag)
 		}
 	}
 	for _, name := range required(known) {
-		if !seen[name] {
+		if lines[name] == 0 && !meant[name] {
 			d.wrong(n, fmt.Sprintf("the key %q is missing", name), "add it")
-		}
-	}
-	for i := range v.NumField() {
-		if at, ok := v.Field(i).Addr().Interface().(*Lines); ok {
-			*at = lines
 		}
 	}
 }

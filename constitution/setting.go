@@ -1,0 +1,65 @@
+package constitution
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"attache"
+)
+
+// Zone is a time zone by its name in the IANA database.
+type Zone struct{ *time.Location }
+
+// UnmarshalText finds the zone; abbreviations and "Local" are none, since a brain
+// must mean the same on every machine.
+func (z *Zone) UnmarshalText(text []byte) error {
+	name := string(text)
+	loc, err := time.LoadLocation(name)
+	if err != nil || name == "" || name == "Local" {
+		return attache.Problem{What: "there is no time zone " + name, Do: "write a name such as Europe/Amsterdam or UTC"}
+	}
+	z.Location = loc
+	return nil
+}
+
+// Setting is a text that may be kept outside the brain: `env:NAME` takes it from
+// the environment when it is needed. It may be a key, so it never prints itself.
+type Setting struct {
+	env     string
+	literal *attache.Secret // a pointer, since fmt looks through unexported fields without asking them
+}
+
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// UnmarshalText reads a literal or env:NAME.
+func (s *Setting) UnmarshalText(text []byte) error {
+	name, fromEnv := strings.CutPrefix(string(text), "env:")
+	switch {
+	case !fromEnv:
+		literal := attache.NewSecret(name)
+		*s = Setting{literal: &literal}
+		return nil
+	case !envName.MatchString(name):
+		return attache.Problem{What: "env: needs the name of a variable", Do: "write it as env:NAME"}
+	}
+	*s = Setting{env: name}
+	return nil
+}
+
+// Given reports whether the setting was written at all.
+func (s Setting) Given() bool { return s.env != "" || s.literal != nil && !s.literal.Empty() }
+
+// Env gives the variable that holds the value, "" for a literal.
+func (s Setting) Env() string { return s.env }
+
+// Resolve gives the value; getenv knows of NAME_FILE where that matters.
+func (s Setting) Resolve(getenv func(name string) string) attache.Secret {
+	switch {
+	case s.env != "":
+		return attache.NewSecret(getenv(s.env))
+	case s.literal != nil:
+		return *s.literal
+	}
+	return attache.Secret{}
+}
