@@ -99,9 +99,11 @@ type Options struct {
 	Executor string // the id that the engine was given
 	Alone    bool   // no other process can live on this database: all other executors are dead
 	Log      *slog.Logger
-	// Compose cuts an outgoing text into parts; Retarget points a part at another
+	// Compose cuts an outgoing text into parts. Simpler says a refused part in the
+	// next simpler form, nil when there is none. Retarget points a part at another
 	// place, without its reply.
 	Compose  func(attache.Outgoing) []attache.Part
+	Simpler  func(attache.Part) []attache.Part
 	Retarget func(attache.Part, attache.Place) attache.Part
 	// Answer makes a turn's answer; it may use steps of run.
 	Answer func(run engine.Run, t Turn) (Answer, error)

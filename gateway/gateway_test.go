@@ -41,7 +41,7 @@ func newMessenger() *messenger {
 	return m
 }
 
-func (m *messenger) Ready(attache.ChatID) bool                        { return true }
+func (m *messenger) Ready(attache.ChatID) bool                         { return true }
 func (m *messenger) Clear(ctx context.Context, _ attache.ChatID) error { return ctx.Err() }
 
 func (m *messenger) Deliver(_ context.Context, p attache.Part) attache.Delivery {
@@ -117,6 +117,23 @@ func compose(o attache.Outgoing) []attache.Part {
 	return parts
 }
 
+func simpler(p attache.Part) []attache.Part {
+	var x params
+	if err := json.Unmarshal(p.Params, &x); err != nil {
+		panic(err)
+	}
+	o := attache.Outgoing{Place: attache.Place{Chat: x.Chat, Thread: x.Thread}, Markdown: p.Text, ReplyTo: x.Reply}
+	switch p.Format {
+	case attache.FormatRich:
+		o.Format = attache.FormatEntities
+	case attache.FormatEntities:
+		o.Format = attache.FormatPlain
+	default:
+		return nil
+	}
+	return compose(o)
+}
+
 func retarget(p attache.Part, to attache.Place) attache.Part {
 	var x params
 	if err := json.Unmarshal(p.Params, &x); err != nil {
@@ -167,7 +184,7 @@ func (w *world) start(executor string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.g, err = New(ctx, Options{DB: w.db, Engine: e, Executor: executor, Alone: true, Log: log, Compose: compose, Retarget: retarget,
+	w.g, err = New(ctx, Options{DB: w.db, Engine: e, Executor: executor, Alone: true, Log: log, Compose: compose, Simpler: simpler, Retarget: retarget,
 		Answer: func(r engine.Run, t Turn) (Answer, error) { return w.answer(r, t) }})
 	if err != nil {
 		w.t.Fatal(err)

@@ -7,12 +7,14 @@ import (
 	"attache"
 )
 
-// Offset gives the update id to ask Telegram for next: one more than the highest
-// kept id, 0 when none is kept.
+// Offset gives the update id to ask Telegram for next: one more than the newest
+// kept id; 0 when none is kept, or none in the last six days, because Telegram
+// begins its numbers anew after a week of silence and a stale number would hide
+// the new ones. 0 asks for everything unconfirmed and loses nothing.
 func (g *Gateway) Offset(ctx context.Context, bot attache.BotID) (int64, error) {
 	var next int64
 	err := g.db.Pool().QueryRow(ctx,
-		`select coalesce((select update_id + 1 from attache.updates where bot = $1 order by seq desc limit 1), 0)`, bot).Scan(&next)
+		`select coalesce((select update_id + 1 from attache.updates where bot = $1 and at > now() - interval '6 days' order by seq desc limit 1), 0)`, bot).Scan(&next)
 	if err != nil {
 		return 0, fmt.Errorf("the last kept update of %s cannot be read: %w", bot, err)
 	}

@@ -202,18 +202,9 @@ func (p *posting) rework(ctx context.Context, i int, d attache.Delivery) (bool, 
 	var more []attache.Part
 	switch d.Refusal {
 	case attache.RefusalFormat:
-		out := attache.Outgoing{Place: r.place, Format: attache.FormatPlain, Markdown: r.Text}
-		if r.Format == attache.FormatRich {
-			out.Format, out.Markdown = attache.FormatEntities, p.answer.Markdown
-		} else if r.Format == attache.FormatPlain {
-			return false, nil
-		}
-		if i == 0 {
-			out.ReplyTo = replyTarget(p.turn)
-		}
-		parts := p.g.o.Compose(out)
-		if len(parts) == 0 {
-			return false, nil
+		parts := p.g.o.Simpler(r.Part)
+		if len(parts) == 0 || len(parts) > 1 && i < len(rows)-1 {
+			return false, nil // nothing is simpler, or the order of parts would suffer
 		}
 		rows[i].Part, more = parts[0], parts[1:]
 	case attache.RefusalMigrated:

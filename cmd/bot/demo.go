@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"attache"
+	"attache/internal/telegramsim"
+)
+
+type demoCommand struct{}
+
+// Run starts the real program on a small Telegram of its own and lets the person
+// at the terminal speak there as several people in several chats.
+func (demoCommand) Run(ctx context.Context, f *flags, io stdio) error {
+	log, err := newLog(io.err, "text,warn", nil)
+	if err != nil {
+		return err
+	}
+	w, err := newDemoWorld()
+	if err != nil {
+		return err
+	}
+	defer w.sim.Close()
+	own := *f
+	own.TelegramAPI, own.PublicURL = w.url, ""
+	own.Listen = "off"
+	if own.Data == "" {
+		own.Data = filepath.Join(demoFolder(), "attache-demo")
+	}
+	say := func(s string) { fmt.Fprintln(io.err, s) }
+	p, err := newProgram(ctx, &own, settings{
+		tokens: map[attache.BotID]attache.Secret{"nova": attache.NewSecret(w.bot.Token)},
+		merge:  300 * time.Millisecond, say: say,
+	}, log)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- p.run(ctx) }()
+	w.talk(ctx, io)
+	cancel()
+	return <-ended
+}
+
+// demoFolder is where the demo keeps its private Postgres from one time to the
+// next: the user's cache folder, unless the server's unprivileged user could not
+// reach it.
+func demoFolder() string {
+	if dir, err := os.UserCacheDir(); err == nil && os.Getuid() != 0 {
+		return dir
+	}
+	return os.TempDir()
+}
+
+// demoWorld is a small Telegram: one bot, three people, a chat of each kind.
+type demoWorld struct {
+	sim    *telegramsim.Server
+	url    string
+	bot    *telegramsim.User
+	people map[string]*telegramsim.User
+	dms    map[string]*telegramsim.Chat
+	chats  map[string]*telegramsim.Chat
+	topics map[string]attache.ThreadID // "desk/billing"
+
+	who, where string // who speaks, and in which chat
+	shown      map[shownKey]bool
+}
+
+type shownKey struct {
+	chat attache.ChatID
+	id   attache.MessageID
+}
+
+func newDemoWorld() (*demoWorld, error) {
+	sim := telegramsim.New(telegramsim.Options{})
+	url, err := sim.Listen()
+	if err != nil {
+		return nil, fmt.Errorf("the demo's Telegram cannot listen on this machine: %w", err)
+	}
+	w := &demoWorld{sim: sim, url: url, people: map[string]*telegramsim.User{}, dms: map[string]*telegramsim.Chat{},
+		chats: map[string]*telegramsim.Chat{}, topics: map[string]attache.ThreadID{}, shown: map[shownKey]bool{}, who: "ann", where: "dm"}
+	w.bot = sim.AddBot(telegramsim.User{Name: "Nova", Username: "nova_bot"})
+	w.bot.SetPrivacy(false)
+	members := []*telegramsim.User{}
+	for _, name := range []string{"Ann", "Bo", "Cleo"} {
+		p := sim.AddPerson(telegramsim.User{Name: name, Username: strings.ToLower(name)})
+		w.people[strings.ToLower(name)] = p
+		w.dms[strings.ToLower(name)] = sim.DM(p, w.bot)
+		members = append(members, p)
+	}
+	members = append(members, w.bot)
+	w.chats["family"] = sim.AddChat(telegramsim.Chat{Kind: telegramsim.Group, Title: "Family"}, members...)
+	desk := sim.AddChat(telegramsim.Chat{Kind: telegramsim.Forum, Title: "Desk"}, members...)
+	w.chats["desk"] = desk
+	w.topics["desk/billing"] = desk.CreateTopic(w.people["ann"], "Billing")
+	w.topics["desk/repairs"] = desk.CreateTopic(w.people["ann"], "Repairs")
+	return w, nil
+}
+
+// talk reads lines until the input ends: words are said, @ann and #desk/billing
+// change who speaks and where.
+func (w *demoWorld) talk(ctx context.Context, io stdio) {
+	fmt.Fprint(io.out, demoWelcome)
+	w.prompt(io)
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		in := bufio.NewScanner(io.in)
+		for in.Scan() {
+			select {
+			case lines <- in.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			fmt.Fprintln(io.out)
+			return
+		case line, ok := <-lines:
+			if !ok || strings.TrimSpace(line) == "/quit" {
+				fmt.Fprintln(io.out)
+				return
+			}
+			w.line(ctx, strings.TrimSpace(line), io)
+			w.prompt(io)
+		}
+	}
+}
+
+func (w *demoWorld) prompt(io stdio) { fmt.Fprintf(io.out, "%s in %s> ", w.who, w.where) }
+
+// line does one line of the person at the terminal.
+func (w *demoWorld) line(ctx context.Context, line string, io stdio) {
+	if line == "" {
+		return
+	}
+	if name, ok := strings.CutPrefix(line, "@"); ok && !strings.Contains(name, " ") {
+		if w.people[name] == nil {
+			fmt.Fprintf(io.out, "  nobody here is called %s; there are @ann, @bo and @cleo\n", name)
+			return
+		}
+		w.who = name
+		return
+	}
+	if name, ok := strings.CutPrefix(line, "#"); ok && !strings.Contains(name, " ") {
+		if name != "dm" && w.chats[name] == nil && w.topics[name] == 0 {
+			fmt.Fprintf(io.out, "  there is no chat %s; there are #dm, #family, #desk, #desk/billing and #desk/repairs\n", name)
+			return
+		}
+		w.where = name
+		return
+	}
+	chat, thread := w.place()
+	if _, err := chat.Send(telegramsim.Line{From: w.people[w.who], Text: line, Thread: thread}); err != nil {
+		fmt.Fprintln(io.out, "  Telegram would not take that:", err)
+		return
+	}
+	w.await(ctx, chat, io)
+}
+
+func (w *demoWorld) place() (*telegramsim.Chat, attache.ThreadID) {
+	if w.where == "dm" {
+		return w.dms[w.who], 0
+	}
+	name, _, _ := strings.Cut(w.where, "/")
+	return w.chats[name], w.topics[w.where]
+}
+
+// await prints the bot's next post in the chat, as soon as it comes.
+func (w *demoWorld) await(ctx context.Context, chat *telegramsim.Chat, io stdio) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	unseen := func(p telegramsim.Post) bool { return !w.shown[shownKey{chat.ID, p.ID}] }
+	err := w.sim.Wait(ctx, func() bool { return slices.ContainsFunc(chat.Posts(), unseen) })
+	if err != nil {
+		fmt.Fprintln(io.out, "  nothing came back within 20 s; the log above may say why")
+		return
+	}
+	for _, p := range chat.Posts() {
+		if unseen(p) {
+			w.shown[shownKey{chat.ID, p.ID}] = true
+			fmt.Fprintf(io.out, "  Nova: %s\n", strings.ReplaceAll(p.Words(), "\n", "\n        "))
+		}
+	}
+}
+
+const demoWelcome = `This is Attaché on a small Telegram of its own: everything but Telegram is real.
+Nova answers with your own words until the brain gives it a mind.
+
+  write something        say it
+  @ann  @bo  @cleo       speak as somebody else
+  #dm  #family  #desk  #desk/billing  #desk/repairs
+                         speak somewhere else
+  /quit                  leave
+
+`

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"attache/gateway"
+	"attache/internal/doctor"
+	"attache/internal/telegram"
+)
+
+// errFindings ends `doctor` with exit code 1 after its findings were printed.
+var errFindings = errors.New("a check failed")
+
+type doctorCommand struct {
+	Verbose bool `help:"Also say what was checked and is well."`
+	JSON    bool `name:"json" help:"Print JSON."`
+}
+
+// Run makes every check and prints what it found.
+func (c doctorCommand) Run(ctx context.Context, f *flags, io stdio) error {
+	log, err := newLog(io.err, "text,error", nil)
+	if err != nil {
+		return err
+	}
+	findings := append(checkTelegram(ctx, f), checkDatabase(ctx, f, io)...)
+	if err := doctor.Print(io.out, findings, c.JSON); err != nil {
+		return err
+	}
+	if !c.JSON && len(findings) == 0 {
+		fmt.Fprintln(io.out, "all is well")
+	}
+	_ = log
+	if !doctor.OK(findings) {
+		return errFindings
+	}
+	return nil
+}
+
+// checkTelegram asks Telegram about each bot's token.
+func checkTelegram(ctx context.Context, f *flags) []doctor.Finding {
+	found, err := tokens(nil)
+	if err != nil {
+		return []doctor.Finding{{Level: doctor.Fail, Check: "Telegram", What: err.Error()}}
+	}
+	var out []doctor.Finding
+	for id, token := range found {
+		_, err := telegram.GetMe(ctx, telegram.NewClient(telegram.ClientOptions{Bot: id, Token: token, BaseURL: f.TelegramAPI}))
+		var call *telegram.CallError
+		switch {
+		case err == nil:
+		case errors.As(err, &call) && call.Code == 401:
+			out = append(out, doctor.Finding{Level: doctor.Fail, Check: "Telegram", What: "Telegram does not know the token of bot " + string(id),
+				Do: "copy it anew from @BotFather into " + tokenVariable(id)})
+		default:
+			out = append(out, doctor.Finding{Level: doctor.Warn, Check: "Telegram", What: "Telegram could not be asked about bot " + string(id) + ": " + err.Error(),
+				Do: "check the network, or TELEGRAM_API_URL"})
+		}
+	}
+	return out
+}
+
+// checkDatabase looks at the records of posts and updates. Without a database it
+// says that it did not look; DATABASE_URL out of reach is no failure of the brain.
+func checkDatabase(ctx context.Context, f *flags, io stdio) []doctor.Finding {
+	log, err := newLog(io.err, "text,error", nil)
+	if err != nil {
+		return nil
+	}
+	db, err := openDatabase(ctx, f, false, log, func(s string) { fmt.Fprintln(io.err, s) })
+	if err != nil {
+		level := doctor.Fail
+		if f.DatabaseURL != "" || os.Getenv("DATABASE_URL") != "" || os.Getenv("DATABASE_URL_FILE") != "" {
+			level = doctor.Skipped
+		}
+		return []doctor.Finding{{Level: level, Check: "Database", What: err.Error()}}
+	}
+	defer db.Close()
+	if err := gateway.Migrate(ctx, db.DB); err != nil {
+		return []doctor.Finding{{Level: doctor.Fail, Check: "Database", What: err.Error()}}
+	}
+	return doctor.Deliveries(ctx, db.DB)
+}

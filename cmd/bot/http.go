@@ -1,0 +1,54 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"attache"
+	"attache/internal/telegram"
+)
+
+// handler serves what needs no login (interface § 7): health and webhooks.
+func (p *program) handler() http.Handler {
+	secrets := map[attache.BotID]attache.Secret{}
+	for _, b := range p.bots {
+		secrets[b.id] = b.secret
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, map[string]any{"ok": true})
+	})
+	mux.HandleFunc("GET /readyz", p.ready)
+	mux.Handle("/telegram/{bot}", telegram.NewWebhook(telegram.WebhookOptions{Secrets: secrets, Inbox: p.gateway, Log: p.log}))
+	return mux
+}
+
+// ready answers 200 when the database answers and every bot that this process
+// polls for had a successful poll not long ago (a quiet chat is no trouble).
+func (p *program) ready(w http.ResponseWriter, r *http.Request) {
+	problems := map[string]string{}
+	if err := p.db.Ping(r.Context()); err != nil {
+		problems["database"] = "it does not answer"
+	}
+	for _, b := range p.bots {
+		if b.me.Load() == nil {
+			problems[string(b.id)] = "Telegram has not told who this bot is"
+			continue
+		}
+		if last, why := b.poller.Healthy(); why != "" && time.Since(last) > time.Minute {
+			problems[string(b.id)] = why
+		}
+	}
+	if len(problems) > 0 {
+		answer(w, http.StatusServiceUnavailable, map[string]any{"ok": false, "problems": problems})
+		return
+	}
+	answer(w, http.StatusOK, map[string]any{"ok": true})
+}
+
+func answer(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the other side may have gone
+}

@@ -1,0 +1,112 @@
+// Command bot is Attaché: flags, wiring, signals and sub-commands. Everything it
+// does is done by the packages that it puts together in program.go.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"attache"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr})
+	stop()
+	os.Exit(code)
+}
+
+// stdio is where a command reads and writes, so that tests can stand in.
+type stdio struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// flags are those that every command takes (interface § 1, § 2).
+type flags struct {
+	Brain       string `default:"brain" env:"ATTACHE_BRAIN" placeholder:"DIR" help:"The brain: the folder of files you write (${default})."`
+	Data        string `env:"ATTACHE_DATA" placeholder:"DIR" help:"Where the program keeps its own things, the private Postgres among them (.attache inside the brain)."`
+	DatabaseURL string `name:"database-url" placeholder:"URL" help:"Your own Postgres, postgres://…; without it a private one is started in the data folder (env DATABASE_URL)."`
+	TelegramAPI string `name:"telegram-api-url" env:"TELEGRAM_API_URL" default:"https://api.telegram.org" placeholder:"URL" help:"The Bot API server (${default})."`
+	Listen      string `default:"127.0.0.1:8484" env:"ATTACHE_LISTEN" placeholder:"ADDR" help:"Address for HTTP: health, webhooks; off for none (${default})."`
+	PublicURL   string `name:"public-url" env:"ATTACHE_PUBLIC_URL" placeholder:"URL" help:"Address under which Telegram reaches this process: webhooks instead of long polling."`
+	Log         string `default:"text" env:"ATTACHE_LOG" placeholder:"FORM" help:"Log as text or json, and a level if it is not info: json,debug (${default})."`
+}
+
+// commands is the command line.
+type commands struct {
+	flags
+
+	Run     runCommand     `cmd:"" help:"Run every bot of the brain: the main job."`
+	Demo    demoCommand    `cmd:"" help:"Talk to a bot here and now: no token, no key, no database to install."`
+	Turns   turnsCommand   `cmd:"" help:"List recorded turns; with an id, everything about one."`
+	Doctor  doctorCommand  `cmd:"" help:"Check the machine and the brain; exit 1 if a check fails."`
+	Version versionCommand `cmd:"" help:"Version, commit and Go."`
+}
+
+// run parses the command line, does what it says and gives the exit code: 2 for
+// wrong usage, 1 for a failure, 0 otherwise (interface § 1).
+func run(ctx context.Context, args []string, io stdio) (code int) {
+	var c commands
+	parser, err := kong.New(&c,
+		kong.Name("attache"),
+		kong.Description("Attaché brings the right papers to every conversation: a Telegram bot gateway with a context engine.\n\nStart with `attache demo`."),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Writers(io.out, io.err),
+		kong.Exit(func(n int) { panic(exit(n)) }),
+	)
+	if err != nil {
+		fmt.Fprintln(io.err, "attache:", err)
+		return 1
+	}
+	defer func() { // --help ends by the Exit function above
+		switch r := recover().(type) {
+		case nil:
+		case exit:
+			code = int(r)
+		default:
+			panic(r)
+		}
+	}()
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(io.err, "attache: %v\nattache --help lists the commands, attache COMMAND --help explains one\n", err)
+		return 2
+	}
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	if err := parsed.Run(&c.flags, io); err != nil {
+		return report(io.err, err)
+	}
+	return 0
+}
+
+// exit carries the code of a command line that ends by itself, as --help does.
+type exit int
+
+// report prints an error for a person and gives its exit code.
+func report(w io.Writer, err error) int {
+	if errors.Is(err, errFindings) {
+		return 1
+	}
+	fmt.Fprintln(w, "attache:", err)
+	var e *attache.Error
+	if errors.As(err, &e) && e.Kind == attache.KindUsage {
+		return 2
+	}
+	return 1
+}
+
+func usage(format string, args ...any) error {
+	return &attache.Error{Kind: attache.KindUsage, Say: fmt.Sprintf(format, args...)}
+}
