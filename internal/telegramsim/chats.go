@@ -74,7 +74,7 @@ func (s *Server) getChatAdministrators(req *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Kind == Private {
+	if c.Kind == private {
 		return nil, badRequest("there are no administrators in the private chat")
 	}
 	out := []json.RawMessage{}
@@ -132,7 +132,7 @@ func (s *Server) manageable(req *request) (*Chat, error) {
 	if !c.forum {
 		return nil, badRequest("the chat is not a forum")
 	}
-	if c.Kind != Private && !c.admin(req.bot) {
+	if c.Kind != private && !c.admin(req.bot) {
 		return nil, badRequest("not enough rights to create a topic")
 	}
 	return c, nil

@@ -99,17 +99,18 @@ func (s *Server) getFile(req *request) (any, error) {
 func (s *Server) download(w http.ResponseWriter, rest string) {
 	token, path, _ := strings.Cut(rest, "/")
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.mu.Unlock() // a loopback write of bytes that tests made is short enough for the lock
 	if s.bots[token] == nil {
 		write(w, nil, &refusal{code: 401, text: "Unauthorized"})
 		return
 	}
-	for _, f := range s.files {
-		if f.path == path {
-			w.Header().Set("Content-Type", "application/octet-stream")
-			_, _ = w.Write(f.Data)
-			return
-		}
+	_, number, _ := strings.Cut(path, "/file_")
+	number, _, _ = strings.Cut(number, ".")
+	f := s.files[number]
+	if f == nil || f.path != path {
+		write(w, nil, &refusal{code: 404, text: "Not Found"})
+		return
 	}
-	write(w, nil, &refusal{code: 404, text: "Not Found"})
+	w.Header().Set("Content-Type", "application/octet-stream")
+	_, _ = w.Write(f.Data)
 }

@@ -76,15 +76,7 @@ func (s *Server) getWebhookInfo(req *request) (any, error) {
 // push delivers a bot's updates to its webhook, one at a time and in order, again
 // and again until the bot answers 2xx.
 func (s *Server) push(ctx context.Context, bot *User, url, secret string) {
-	go func() {
-		select {
-		case <-s.closed:
-			s.mu.Lock()
-			bot.bot.hook.end()
-			s.mu.Unlock()
-		case <-ctx.Done():
-		}
-	}()
+	defer bot.bot.ring() // the next one to deliver may have lost its signal to this one
 	pause := s.options.WebhookRetry
 	for ctx.Err() == nil {
 		u := s.oldest(bot)
@@ -95,7 +87,7 @@ func (s *Server) push(ctx context.Context, bot *User, url, secret string) {
 			}
 			continue
 		}
-		err := post(ctx, url, secret, u.raw)
+		err := s.post(ctx, url, secret, u.raw)
 		if ctx.Err() != nil {
 			return
 		}
@@ -137,7 +129,7 @@ func (s *Server) delivered(bot *User, u *update, err error) {
 	s.change()
 }
 
-func post(ctx context.Context, url, secret string, raw []byte) error {
+func (s *Server) post(ctx context.Context, url, secret string, raw []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(raw))
@@ -153,7 +145,13 @@ func post(ctx context.Context, url, secret string, raw []byte) error {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)) // lets the connection be used again
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // to its end, so that the connection is used again
+	if err != nil {
+		return err
+	}
+	if bytes.Contains(body, []byte(`"method"`)) {
+		s.violate("a webhook answered with a call, which the simulator does not make: %.200s", body)
+	}
 	if resp.StatusCode/100 != 2 {
 		return fmt.Errorf("wrong response from the webhook: %s", resp.Status)
 	}

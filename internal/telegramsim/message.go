@@ -160,10 +160,10 @@ func (c *Chat) place(m *message, thread int64, parent *message) {
 	switch {
 	case c.forum && thread != 0:
 		m.Thread, m.IsTopic = thread, true
-		if root := c.messages[thread]; parent == nil && root != nil && c.Kind != Private {
+		if root := c.messages[thread]; parent == nil && root != nil && c.Kind != private {
 			m.ReplyTo = root.shown()
 		}
-	case !c.forum && c.group() && c.Kind != Group && parent != nil:
+	case !c.forum && c.group() && c.Kind != basic && parent != nil:
 		m.Thread = parent.ID
 		if parent.Thread != 0 {
 			m.Thread = parent.Thread

@@ -57,8 +57,12 @@ func (s *Server) getMe(req *request) (any, error) {
 
 // reach finds the chat of a call and refuses where the bot may not act.
 func (s *Server) reach(req *request) (*Chat, error) {
-	c := s.lookup(req.bot, req.params.Text("chat_id"))
+	id := req.params.Text("chat_id")
+	c := s.lookup(req.bot, id)
 	if c == nil {
+		if chat, err := attache.ParseChat(id); err == nil && s.users[int64(chat)] != nil {
+			return nil, forbidden("bot can't initiate conversation with a user")
+		}
 		return nil, badRequest("chat not found")
 	}
 	req.chat = c
@@ -66,7 +70,7 @@ func (s *Server) reach(req *request) (*Chat, error) {
 		return nil, &refusal{code: 400, text: "Bad Request: group chat was upgraded to a supergroup chat", migrateTo: int64(c.movedTo.ID)}
 	}
 	switch status := c.status(req.bot); {
-	case c.Kind == Private && status == "kicked":
+	case c.Kind == private && status == "kicked":
 		return nil, forbidden("bot was blocked by the user")
 	case status == "kicked":
 		return nil, forbidden("bot was kicked from the " + c.word())
@@ -81,7 +85,7 @@ func (s *Server) reach(req *request) (*Chat, error) {
 func (s *Server) lookup(bot *User, id string) *Chat {
 	if name, ok := strings.CutPrefix(id, "@"); ok {
 		for _, c := range s.chats {
-			if c.Kind != Private && c.Username != "" && strings.EqualFold(c.Username, name) {
+			if c.Kind != private && c.Username != "" && strings.EqualFold(c.Username, name) {
 				return c
 			}
 		}
@@ -103,7 +107,7 @@ func (s *Server) newPost(req *request) (*message, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.status(req.bot) == "restricted" || c.Kind == Channel && !c.admin(req.bot) {
+	if c.status(req.bot) == "restricted" || c.Kind == channel && !c.admin(req.bot) {
 		return nil, badRequest("not enough rights to send text messages to the chat")
 	}
 	thread := req.params.Int("message_thread_id")
@@ -112,7 +116,7 @@ func (s *Server) newPost(req *request) (*message, error) {
 	}
 	m := &message{by: req.bot, method: req.method}
 	m.From = req.bot.wire()
-	if c.Kind == Channel {
+	if c.Kind == channel {
 		w := c.wire()
 		m.From, m.SenderChat = nil, &w
 	}
@@ -380,11 +384,11 @@ func (s *Server) sendAction(req *request) (any, error) {
 }
 
 func (s *Server) answerQuery(req *request) (any, error) {
-	q := s.queries[req.params.Text("callback_query_id")]
-	if q == nil || q.gone || q.bot != req.bot {
+	id := req.params.Text("callback_query_id")
+	if s.queries[id] != req.bot {
 		return nil, badRequest("query is too old and response timeout expired or query ID is invalid")
 	}
-	q.gone = true
+	delete(s.queries, id)
 	return true, nil
 }
 
@@ -408,6 +412,9 @@ func (s *Server) editText(req *request) (any, error) {
 	m, err := s.own(req)
 	if err != nil {
 		return nil, err
+	}
+	if req.method == "editMessageText" && m.file != nil {
+		return nil, badRequest("there is no text in the message to edit")
 	}
 	before := *m
 	m.ReplyMarkup = shownMarkup(req.params.Raw("reply_markup"))
@@ -455,7 +462,7 @@ func (s *Server) deleteMessage(req *request) (any, error) {
 	if m == nil {
 		return nil, badRequest("message to delete not found")
 	}
-	if m.by != req.bot && c.Kind != Private && !c.admin(req.bot) {
+	if m.by != req.bot && c.Kind != private && !c.admin(req.bot) {
 		return nil, badRequest("message can't be deleted")
 	}
 	m.deleted = true
@@ -472,7 +479,7 @@ func (s *Server) deleteMessages(req *request) (any, error) {
 		return nil, badRequest(err.Error())
 	}
 	for _, id := range ids { // those that are gone are skipped in silence
-		if m := c.find(id); m != nil && (m.by == req.bot || c.Kind == Private || c.admin(req.bot)) {
+		if m := c.find(id); m != nil && (m.by == req.bot || c.Kind == private || c.admin(req.bot)) {
 			m.deleted = true
 		}
 	}

@@ -125,7 +125,7 @@ func (c *Chat) compose(l Line) (*message, error) {
 // with the stand-in user that Telegram puts beside it.
 func (c *Chat) speaker(m *message, l Line) error {
 	switch {
-	case c.Kind == Channel:
+	case c.Kind == channel:
 		w := c.wire()
 		m.SenderChat = &w
 		return nil
@@ -175,7 +175,7 @@ func (m *message) external(l Line) error {
 		return fmt.Errorf("chat %d has no message %d to reply to", l.ReplyIn.ID, l.ReplyTo)
 	}
 	m.External = &wireExternal{Origin: wireOrigin{Type: "user", Date: parent.Date, User: parent.From}}
-	if kind := l.ReplyIn.Kind; kind != Private && kind != Group {
+	if kind := l.ReplyIn.Kind; kind != private && kind != basic {
 		w := l.ReplyIn.wire()
 		m.External.Chat, m.External.MessageID = &w, parent.ID
 	}
@@ -253,15 +253,9 @@ func (c *Chat) Press(by *User, id attache.MessageID, button string) (string, err
 	return "", fmt.Errorf("post %d of chat %d has no button %q", id, c.ID, button)
 }
 
-// query is a pressed button that waits for answerCallbackQuery.
-type query struct {
-	bot  *User
-	gone bool // answered, or too old
-}
-
 func (s *Server) press(by *User, m *message, data string) string {
 	id := fmt.Sprint(4000000000000000 + s.next())
-	s.queries[id] = &query{bot: m.by}
+	s.queries[id] = m.by
 	s.tell(m.by, "callback_query", struct {
 		ID       string       `json:"id"`
 		From     *wireUser    `json:"from"`
@@ -276,9 +270,7 @@ func (s *Server) press(by *User, m *message, data string) string {
 func (s *Server) ExpireQuery(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if q := s.queries[id]; q != nil {
-		q.gone = true
-	}
+	delete(s.queries, id)
 }
 
 // StopDraft presses the native stop button below the newest draft that shows one,
@@ -421,7 +413,7 @@ func (c *Chat) tellStanding(by, who *User, was, now string) {
 func (c *Chat) Migrate() *Chat {
 	c.sim.mu.Lock()
 	defer c.sim.mu.Unlock()
-	to := c.sim.addChat(Chat{ID: -1000000000000 - attache.ChatID(c.sim.next()), Kind: Supergroup, Title: c.Title}, 0)
+	to := c.sim.addChat(Chat{ID: -1000000000000 - attache.ChatID(c.sim.next()), Kind: supergroup, Title: c.Title}, 0)
 	for id, m := range c.members {
 		to.members[id] = &member{m.user, m.status}
 	}

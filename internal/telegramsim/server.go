@@ -59,7 +59,7 @@ type Server struct {
 	bots    map[string]*User // by token
 	chats   map[chatKey]*Chat
 	files   map[string]*stored
-	queries map[string]*query
+	queries map[string]*User // bots that a pressed button waits for, by query
 	faults  []*armed
 	calls   []*Call
 	last    int64 // source of numbers for users, chats, files and queries
@@ -106,7 +106,7 @@ func New(o Options) *Server {
 	s := &Server{
 		options: o, api: api, detector: format.NewDetector(), closed: make(chan struct{}),
 		users: map[int64]*User{}, bots: map[string]*User{}, chats: map[chatKey]*Chat{},
-		files: map[string]*stored{}, queries: map[string]*query{}, last: 1000,
+		files: map[string]*stored{}, queries: map[string]*User{}, last: 1000,
 	}
 	s.handlers = s.methods()
 	return s
@@ -129,6 +129,11 @@ func (s *Server) Listen() (string, error) {
 func (s *Server) Close() {
 	s.stop.Do(func() {
 		close(s.closed)
+		s.mu.Lock()
+		for _, bot := range s.bots {
+			bot.bot.hook.end()
+		}
+		s.mu.Unlock()
 		if s.http != nil {
 			_ = s.http.Close()
 		}
@@ -198,7 +203,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, bot *User, name st
 		return
 	}
 	if errors.Is(problem, context.Canceled) {
-		return // the caller of a poll has gone; there is nobody to answer
+		panic(http.ErrAbortHandler) // the poll's caller or the server has gone: no answer is better than an empty 200
 	}
 	write(w, result, problem)
 }

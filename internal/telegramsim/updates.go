@@ -91,7 +91,7 @@ func (b *inbox) ring() {
 // publish tells every bot that may see a message of it.
 func (s *Server) publish(m *message, edited bool) {
 	kind := "message"
-	if m.chat.Kind == Channel {
+	if m.chat.Kind == channel {
 		kind = "channel_post"
 	}
 	if edited {
@@ -122,7 +122,7 @@ func (c *Chat) sortedMembers() []*member {
 // and in groups under privacy mode only service messages, commands and mentions
 // meant for it, replies to it and what was written through it.
 func (c *Chat) visible(m *message, bot *User) bool {
-	if m.by != nil && m.by.bot != nil && !m.service() {
+	if m.by == bot || m.by != nil && m.by.bot != nil && !m.service() {
 		return false
 	}
 	if !c.group() || m.service() || !bot.bot.privacy || c.admin(bot) {

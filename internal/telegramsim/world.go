@@ -20,20 +20,20 @@ type User struct {
 	bot *inbox // nil for a person
 }
 
-// Kinds of a chat, for Chat.Kind.
+// The kinds of a chat, as Chat.Kind spells them.
 const (
-	Private    = "private"
-	Group      = "group"
-	Supergroup = "supergroup"
-	Forum      = "forum" // a supergroup with topics
-	Channel    = "channel"
+	private    = "private"
+	basic      = "group"
+	supergroup = "supergroup"
+	forum      = "forum" // a supergroup that has topics
+	channel    = "channel"
 )
 
 // Chat is one chat: its members, topics and messages. Its methods are what people
 // do there. A private chat belongs to one person and one bot.
 type Chat struct {
 	ID       attache.ChatID
-	Kind     string // as created; SetForum changes whether there are topics
+	Kind     string // private, group, supergroup, forum or channel, as created; SetForum changes whether there are topics
 	Title    string
 	Username string // without @; public groups and channels only
 
@@ -124,9 +124,12 @@ func (u *User) SetPrivacy(on bool) {
 func (s *Server) AddChat(c Chat, members ...*User) *Chat {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if c.Title == "" {
+		c.Title = "A " + c.Kind
+	}
 	if c.ID == 0 {
 		c.ID = -attache.ChatID(s.next())
-		if c.Kind != Group {
+		if c.Kind != basic {
 			c.ID -= 1000000000000
 		}
 	}
@@ -137,7 +140,7 @@ func (s *Server) AddChat(c Chat, members ...*User) *Chat {
 		switch {
 		case u.bot == nil && !owner:
 			status, owner = "creator", true
-		case c.Kind == Channel && u.bot != nil:
+		case c.Kind == channel && u.bot != nil:
 			status = "administrator"
 		}
 		made.members[u.ID] = &member{u, status}
@@ -150,7 +153,7 @@ func (s *Server) addChat(c Chat, bot int64) *Chat {
 	if s.chats[key] != nil {
 		panic(fmt.Sprintf("telegramsim: there is a chat %d already", c.ID))
 	}
-	c.sim, c.forum = s, c.Kind == Forum
+	c.sim, c.forum = s, c.Kind == forum
 	c.members, c.topics, c.messages = map[int64]*member{}, map[int64]*topic{}, map[int64]*message{}
 	s.chats[key] = &c
 	return &c
@@ -163,7 +166,7 @@ func (s *Server) DM(person, bot *User) *Chat {
 	if c := s.chats[chatKey{person.ID, bot.ID}]; c != nil {
 		return c
 	}
-	c := s.addChat(Chat{ID: attache.ChatID(person.ID), Kind: Private, Username: person.Username, person: person, bot: bot}, bot.ID)
+	c := s.addChat(Chat{ID: attache.ChatID(person.ID), Kind: private, Username: person.Username, person: person, bot: bot}, bot.ID)
 	c.members[person.ID] = &member{person, "member"}
 	c.members[bot.ID] = &member{bot, "member"}
 	return c
@@ -193,7 +196,7 @@ func (c *Chat) SetNext(id attache.MessageID) {
 }
 
 // group reports whether several people can meet in the chat.
-func (c *Chat) group() bool { return c.Kind != Private && c.Kind != Channel }
+func (c *Chat) group() bool { return c.Kind != private && c.Kind != channel }
 
 // status gives a user's standing, in Telegram's words; a stranger has "left".
 func (c *Chat) status(u *User) string {
@@ -213,9 +216,9 @@ func (c *Chat) admin(u *User) bool {
 // word names the chat as Telegram's refusals do.
 func (c *Chat) word() string {
 	switch c.Kind {
-	case Group:
+	case basic:
 		return "group chat"
-	case Channel:
+	case channel:
 		return "channel chat"
 	}
 	return "supergroup chat"
@@ -224,10 +227,10 @@ func (c *Chat) word() string {
 func (c *Chat) wire() wireChat {
 	w := wireChat{ID: int64(c.ID), Type: c.Kind, Title: c.Title, Username: c.Username}
 	switch c.Kind {
-	case Private:
+	case private:
 		w.First = c.person.Name
-	case Forum:
-		w.Type, w.IsForum = Supergroup, c.forum
+	case forum:
+		w.Type, w.IsForum = supergroup, c.forum
 	default:
 		w.IsForum = c.forum
 	}

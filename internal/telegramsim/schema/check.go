@@ -308,22 +308,34 @@ func (c *checker) union(s *shape, v any, path string) {
 	}
 }
 
+// candidates never tries an alternative that goes by a name which the object does
+// not give: trying them all, level by level, would take a nested value forever.
 func candidates(alts []*shape, v any) []*shape {
 	m, isObject := v.(map[string]any)
-	var out, named []*shape
+	var free, named []*shape
 	for _, alt := range alts {
-		if isObject != (alt.kind == object || alt.kind == union) {
-			continue
-		}
-		out = append(out, alt)
-		if isObject && alt.named(m) {
-			named = append(named, alt)
+		switch {
+		case isObject != (alt.kind == object || alt.kind == union):
+		case isObject && alt.tagged():
+			if alt.named(m) {
+				named = append(named, alt)
+			}
+		default:
+			free = append(free, alt)
 		}
 	}
 	if len(named) > 0 {
 		return named
 	}
-	return out
+	return free
+}
+
+// tagged reports whether objects of this shape name themselves.
+func (s *shape) tagged() bool {
+	if s.kind == union {
+		return slices.ContainsFunc(s.alts, (*shape).tagged)
+	}
+	return s.tag() != nil
 }
 
 // named reports whether an object says by its type, status or source that it is
@@ -332,13 +344,18 @@ func (s *shape) named(m map[string]any) bool {
 	if s.kind == union {
 		return slices.ContainsFunc(s.alts, func(a *shape) bool { return a.named(m) })
 	}
-	for _, tag := range []string{"type", "status", "source"} {
-		f := s.fields[tag]
-		if f != nil && len(f.Enum) == 1 {
-			return word(m[tag]) == word(f.Enum[0])
+	f := s.tag()
+	return f != nil && word(m[f.Name]) == word(f.Enum[0])
+}
+
+// tag gives the field by which objects of this shape name themselves, if any.
+func (s *shape) tag() *field {
+	for _, name := range []string{"type", "status", "source"} {
+		if f := s.fields[name]; f != nil && len(f.Enum) == 1 {
+			return f
 		}
 	}
-	return false
+	return nil
 }
 
 // files checks that every upload is wanted and every attach:// name is there.
