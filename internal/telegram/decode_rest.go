@@ -114,13 +114,13 @@ func richPlain(raw json.RawMessage) string {
 	return strings.TrimSpace(clean(b.String()))
 }
 
-// maxRichDepth is far beyond Telegram's own 16 levels.
-const maxRichDepth = 100
+// deepestRich is far beyond Telegram's own 16 levels.
+const deepestRich = 100
 
 // writeRich walks blocks and rich texts alike: both nest through the same few
 // field names.
 func writeRich(b *strings.Builder, v any, depth int) {
-	if depth > maxRichDepth {
+	if depth > deepestRich {
 		return
 	}
 	switch v := v.(type) {

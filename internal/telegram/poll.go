@@ -91,7 +91,7 @@ func NewPoller(o PollerOptions) *Poller {
 		log:     log.With("bot", o.Client.bot),
 		timeout: min(max(timeout.Round(time.Second), time.Second), 50*time.Second),
 	}
-	p.health.bot, p.health.log = o.Client.bot, p.log
+	p.health.bot, p.health.log, p.health.again = o.Client.bot, p.log, "polling works again"
 	return p
 }
 

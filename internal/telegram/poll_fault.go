@@ -102,10 +102,11 @@ func (f *fault) delay(tries int) time.Duration {
 // pollers that take turns would fill the log.
 const sameLine = time.Minute
 
-// health keeps the state of polling, for the log and for those who ask.
+// health keeps the state of receiving, for the log and for those who ask.
 type health struct {
-	bot attache.BotID
-	log *slog.Logger
+	bot   attache.BotID
+	log   *slog.Logger
+	again string // what the log says when an outage is over
 
 	mu          sync.Mutex
 	lastSuccess time.Time
@@ -165,7 +166,7 @@ func (h *health) success() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.spoken) > 0 {
-		h.log.Info("polling works again", "ms", time.Since(h.since).Milliseconds())
+		h.log.Info(h.again, "ms", time.Since(h.since).Milliseconds())
 	}
 	h.lastSuccess, h.problem = time.Now(), ""
 	h.kind, h.spoken = "", nil

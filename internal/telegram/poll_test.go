@@ -441,3 +441,59 @@ func TestTokenVariable(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// The same over a real line, where answers are cut, are pages or are torn.
+func TestPollOverARealLine(t *testing.T) {
+	kept := make(chan string, 10)
+	var mu sync.Mutex
+	var asked []string
+	polls := []http.HandlerFunc{
+		cut("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"ok\":true,\"result\":[{\"update_id\":100"),
+		answer(502, "<html>Bad Gateway</html>"),
+		answer(200, strings.TrimPrefix(batchOf(100, 101), "200 ")),
+		answer(200, strings.TrimPrefix(batchOf(102), "200 ")),
+	}
+	client, _ := fakeAPI(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/deleteWebhook") {
+			answer(200, `{"ok":true,"result":true}`)(w, r)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		offset, _, _ := strings.Cut(string(body), ",")
+		mu.Lock()
+		asked = append(asked, offset)
+		n := len(asked) - 1
+		mu.Unlock()
+		if n < len(polls) {
+			polls[n](w, r)
+			return
+		}
+		<-r.Context().Done() // the line is held
+	})
+	p := NewPoller(PollerOptions{Client: client, Inbox: tellingInbox{kept}})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	if got := <-kept + ", " + <-kept; got != "100 101, 102" {
+		t.Errorf("kept %s", got)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if got := strings.Join(asked[:4], " "); got != `{"offset":100 {"offset":100 {"offset":100 {"offset":102` {
+		t.Errorf("asked %s", got)
+	}
+}
+
+// tellingInbox says what it keeps.
+type tellingInbox struct{ kept chan string }
+
+func (tellingInbox) Offset(context.Context, attache.BotID) (int64, error) { return 100, nil }
+
+func (in tellingInbox) Keep(_ context.Context, _ attache.BotID, updates []attache.RawUpdate) error {
+	in.kept <- idsOf(updates)
+	return nil
+}
