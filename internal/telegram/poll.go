@@ -96,8 +96,12 @@ func NewPoller(o PollerOptions) *Poller {
 }
 
 // Run polls until ctx ends, and then gives nil: there is no fault that it gives up
-// on. It is called once. One process at a time may run a bot's poller.
+// on. One process at a time may run a bot's poller. Run may be called again after
+// it has returned, and then begins with what the inbox says, since another process
+// may have polled meanwhile.
 func (p *Poller) Run(ctx context.Context) error {
+	p.known, p.webhook = false, hookUnknown
+	defer p.health.rest()
 	for ctx.Err() == nil {
 		wait, err := p.round(ctx)
 		switch {

@@ -171,3 +171,10 @@ func (h *health) success() {
 	h.lastSuccess, h.problem = time.Now(), ""
 	h.kind, h.spoken = "", nil
 }
+
+// rest forgets an outage that nobody is trying to end any more.
+func (h *health) rest() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.problem, h.kind, h.spoken = "", "", nil
+}

@@ -436,6 +436,37 @@ func (in *cancellingInbox) Keep(ctx context.Context, _ attache.BotID, _ []attach
 	return ctx.Err()
 }
 
+// The right to poll may go to another process and come back.
+func TestPollRunsAgainFromWhereTheInboxStands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &pollScript{answers: []string{batchOf(100), "cut", "cut", "cut", "cut", "cut", "cut"}}
+		inbox := &memoryInbox{}
+		client := NewClient(ClientOptions{Bot: "nova", Token: attache.NewSecret(testToken), HTTP: &http.Client{Transport: s}})
+		p := NewPoller(PollerOptions{Client: client, Inbox: inbox})
+		run := func(span time.Duration, during func()) {
+			ctx, cancel := context.WithTimeout(t.Context(), span)
+			defer cancel()
+			time.AfterFunc(span-time.Millisecond, during)
+			if err := p.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		run(time.Second, func() {
+			if _, problem := p.Healthy(); problem == "" {
+				t.Error("the outage is not told")
+			}
+		})
+		if _, problem := p.Healthy(); problem != "" {
+			t.Errorf("a poller at rest has no problem: %s", problem)
+		}
+		s.answers, inbox.offset = nil, 500
+		run(time.Second, func() {})
+		if last := s.asked[len(s.asked)-1]; last != 500 {
+			t.Errorf("the second run asked for %d", last)
+		}
+	})
+}
+
 func TestTokenVariable(t *testing.T) {
 	if got := tokenVariable("help-desk"); got != "TELEGRAM_BOT_TOKEN_HELP_DESK" {
 		t.Error(got)
