@@ -28,7 +28,7 @@ type bot struct {
 func (p *program) newBot(ctx context.Context, id attache.BotID, token attache.Secret) (*bot, error) {
 	client := telegram.NewClient(telegram.ClientOptions{Bot: id, Token: token, BaseURL: p.flags.TelegramAPI, Log: p.log})
 	b := &bot{id: id, p: p, client: client, log: p.log, secret: telegram.WebhookSecret(token)}
-	b.sender = telegram.NewSender(telegram.SenderOptions{Bot: id, Log: p.log, Client: client, Pace: p.pace, OnHold: p.gateway.Hold})
+	b.sender = telegram.NewSender(telegram.SenderOptions{Client: client, Pace: p.pace, OnHold: p.gateway.Hold})
 	holds, err := p.gateway.Holds(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("the pauses of bot %s cannot be read: %w", id, err)

@@ -99,8 +99,8 @@ func newDemoWorld() (*demoWorld, error) {
 		members = append(members, p)
 	}
 	members = append(members, w.bot)
-	w.chats["family"] = sim.AddChat(telegramsim.Chat{Kind: telegramsim.Group, Title: "Family"}, members...)
-	desk := sim.AddChat(telegramsim.Chat{Kind: telegramsim.Forum, Title: "Desk"}, members...)
+	w.chats["family"] = sim.AddChat(telegramsim.Chat{Kind: "group", Title: "Family"}, members...)
+	desk := sim.AddChat(telegramsim.Chat{Kind: "forum", Title: "Desk"}, members...)
 	w.chats["desk"] = desk
 	w.topics["desk/billing"] = desk.CreateTopic(w.people["ann"], "Billing")
 	w.topics["desk/repairs"] = desk.CreateTopic(w.people["ann"], "Repairs")

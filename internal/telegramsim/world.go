@@ -154,6 +154,9 @@ func (s *Server) addChat(c Chat, bot int64) *Chat {
 		panic(fmt.Sprintf("telegramsim: there is a chat %d already", c.ID))
 	}
 	c.sim, c.forum = s, c.Kind == forum
+	if c.forum {
+		c.lastID = 1 // General's number is 1, so no topic's can be
+	}
 	c.members, c.topics, c.messages = map[int64]*member{}, map[int64]*topic{}, map[int64]*message{}
 	s.chats[key] = &c
 	return &c
