@@ -1,5 +1,10 @@
 // Package telegram is the only place that knows Telegram's shapes.
 //
+// Incoming, an attache.RawUpdate is stored by an Inbox before anything else: a
+// Poller confirms it to Telegram only then, a Webhook answers 200 only then
+// (decisions § 7.1). Its JSON is mended so that the database always takes it; its
+// meaning is read later, by Decode, each update alone.
+//
 // Outgoing, three values follow each other. An attache.Outgoing (Markdown for a
 // place) is composed, purely, into attache.Parts: each is one Bot API call with
 // its exact JSON, so it can be stored before it is sent and sent again byte for

@@ -33,7 +33,6 @@ type fault struct {
 }
 
 func (f *fault) Error() string { return f.cause.Error() }
-func (f *fault) Unwrap() error { return f.cause }
 
 // faultOf sorts an error of a call.
 func faultOf(err error) *fault {
