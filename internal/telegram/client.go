@@ -75,7 +75,7 @@ func newHTTPClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConns = 256
 	transport.MaxIdleConnsPerHost = 64
-	transport.IdleConnTimeout = 90 * time.Second
+	transport.IdleConnTimeout = time.Minute // shorter than Telegram's own, so a call seldom meets a line just closed
 	transport.Protocols = new(http.Protocols)
 	transport.Protocols.SetHTTP1(true)
 	return &http.Client{
@@ -98,7 +98,8 @@ type CallError struct {
 	// out and must not be repeated blindly (decisions § 7.5).
 	Certain bool
 
-	cause error
+	foreign bool // the answer was not the Bot API's, but of something in front of it
+	cause   error
 }
 
 // Error gives the method, the code and Telegram's words.
@@ -203,6 +204,7 @@ func readAnswer(resp *http.Response, answer []byte, result any) *CallError {
 			Description: "not an answer of the Bot API: " + strings.ToValidUTF8(string(answer[:min(len(answer), 400)]), ""),
 			RetryAfter:  retryHeader(resp),
 			Certain:     resp.StatusCode >= 400 && resp.StatusCode < 500,
+			foreign:     true,
 		}
 	}
 	if !e.OK {

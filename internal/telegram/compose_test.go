@@ -229,7 +229,10 @@ func markdownGen() *rapid.Generator[string] {
 	return rapid.Map(rapid.SliceOfN(piece, 0, 40), func(s []string) string { return strings.Join(s, "") })
 }
 
-// row L7 (text half: nothing lost, every part within the limit and balanced)
+// No part is over the limit, every part has balanced marks, and the text of all
+// parts is the text of the answer (decisions § 7.3).
+//
+// row L7
 func TestComposeTruths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { checkAnswer(t, markdownGen().Draw(t, "markdown")) })
 }

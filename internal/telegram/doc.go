@@ -5,6 +5,10 @@
 // (decisions § 7.1). Its JSON is mended so that the database always takes it; its
 // meaning is read later, by Decode, each update alone.
 //
+// Incoming, an update is kept as the JSON that arrived before Telegram is told so
+// (poll.go, webhook.go), and each is decoded alone into an attache.Update
+// (decode.go), whose Message stands in its Place.
+//
 // Outgoing, three values follow each other. An attache.Outgoing (Markdown for a
 // place) is composed, purely, into attache.Parts: each is one Bot API call with
 // its exact JSON, so it can be stored before it is sent and sent again byte for
