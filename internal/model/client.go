@@ -58,6 +58,7 @@ func New(p Profile, o Options) *Client {
 			DisableCompression:  true, // a compressed stream arrives in lumps
 		}
 	}
+	// A redirect is given back as it is: exchange.Do reports it.
 	keep := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{
 		chain: append([]Profile{p}, p.Fallback...),
@@ -116,6 +117,7 @@ func (c *Client) Complete(ctx context.Context, r Request, tell func(Event), atte
 	return result, nil
 }
 
+// result puts an answer into our own words.
 func (a *answer) result(p Profile, body []byte) Result {
 	r := Result{Text: a.text.String(), Finish: a.finish, Usage: a.usage, Profile: p.Name, Model: p.Model, RequestBytes: body}
 	r.Cost, r.CostKnown = p.cost(a.usage)
@@ -164,6 +166,7 @@ func (c *Client) ask(ctx context.Context, p Profile, call *call, attempt func(At
 			pause = firstPause << (n - 1)
 			pause += rand.N(pause / 2)
 		}
+		// Waiting past the end of the turn would only make its failure later.
 		if deadline, ok := ctx.Deadline(); pause > longestPause || ok && time.Until(deadline) <= pause {
 			return n, fault
 		}
@@ -213,6 +216,7 @@ func host(base string) string {
 	return "an unreadable baseUrl"
 }
 
+// sleep is the Wait of a Client by the clock.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -224,6 +228,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// or gives a knob its default.
 func or(d, otherwise time.Duration) time.Duration {
 	if d > 0 {
 		return d

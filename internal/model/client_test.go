@@ -271,7 +271,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// row L10, N7: when all fail the error names each model and never the key, and
+// row L10: when all fail the error names each model and never the key, and
 // repeats at most 300 characters of what a server said.
 func TestAllFail(t *testing.T) {
 	s := modeltest.NewInMemory(t, modeltest.Rule{Answer: modeltest.Status(401, "bad key "+key+" "+strings.Repeat("é", 5000))})
@@ -374,7 +374,7 @@ func TestWrongRequestAsksNobody(t *testing.T) {
 	}
 }
 
-// row L8: a voice message becomes words.
+// A voice message becomes words, with the same care about faults and the key.
 func TestTranscribe(t *testing.T) {
 	s := modeltest.New(t, modeltest.Once(modeltest.Status(500, "oops")), modeltest.Once(modeltest.Text(" Hello by voice. ")), modeltest.Rule{Answer: modeltest.Status(401, key)})
 	r := newRig(t, profile("transcribe", s), nil)

@@ -85,6 +85,8 @@ type object struct {
 	err  error
 }
 
+// add writes one field. The first mistake is kept and ends the writing, so that
+// Encode can list its fields without a check behind each.
 func (o *object) add(name string, value any) {
 	if o.err != nil {
 		return
@@ -118,6 +120,8 @@ func marshal(value any) ([]byte, error) {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
+// The wire types write their fields in this order, which is a part of the bytes
+// that caches and golden files rely on: fields are only added, behind the others.
 type wireTool struct {
 	Type     string       `json:"type"`
 	Function wireFunction `json:"function"`
@@ -169,6 +173,8 @@ type wireCallFunction struct {
 	Arguments string `json:"arguments"`
 }
 
+// wireMessage writes one message. It looks at nothing but the message and the
+// profile, so a message has the same bytes wherever it stands.
 func (p Profile) wireMessage(m Message) wireMessage {
 	w := wireMessage{Role: p.wireRole(m.Role), Name: m.Name, Content: m.Text, ToolCallID: m.ToolCallID}
 	switch {
@@ -185,6 +191,7 @@ func (p Profile) wireMessage(m Message) wireMessage {
 	return w
 }
 
+// wireRole translates our roles: which servers know which is the profile's matter.
 func (p Profile) wireRole(r Role) Role {
 	switch {
 	case r == RoleDeveloper && p.Dialect != DialectOpenAI:

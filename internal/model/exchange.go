@@ -15,6 +15,8 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 )
 
+// The bounds of what a server can make us read and wait for. afterEnd is how long
+// usage may come behind the finish reason, drain how long the end of a body may.
 const (
 	maxAnswer = 32 << 20 // bytes of a stream; beyond it a server is broken or hostile
 	maxError  = 64 << 10 // bytes of an error page that are read at all
@@ -69,6 +71,8 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 		}
 		return nil, &moved{resp.Status, to}
 	}
+	// Of an error page only the beginning is of use, and a cut one is still readable;
+	// a cut answer is not an answer.
 	limit := int64(maxAnswer)
 	if resp.StatusCode >= 400 {
 		limit = maxError
@@ -126,8 +130,10 @@ func (w *watchdog) alive() {
 	w.timer.Reset(limit)
 }
 
+// stop ends the watch; a timer left behind would outlive the call.
 func (w *watchdog) stop() { w.timer.Stop() }
 
+// cause gives why the watchdog ended the exchange; nil when it did not.
 func (w *watchdog) cause() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -142,6 +148,9 @@ type watchedBody struct {
 	cut   bool // past the limit: end quietly instead of with an error
 }
 
+// Read counts every byte as a sign of life, keep-alive comments too: whether a
+// model that only says "still thinking" has taken too long is decided by the limits
+// of the turn, not here.
 func (b *watchedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		if b.cut {
@@ -157,6 +166,7 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Close lets the connection go.
 func (b *watchedBody) Close() error { return b.body.Close() }
 
 // eventLines leaves out the lines of an event stream that carry no data. The
@@ -170,6 +180,8 @@ type eventLines struct {
 	err   error
 }
 
+// Read gives whole lines only, as soon as each is complete, so that no word of an
+// answer waits for the next one.
 func (e *eventLines) Read(p []byte) (int, error) {
 	for len(e.rest) == 0 {
 		if e.err != nil {
@@ -191,6 +203,7 @@ func (e *eventLines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// isChatter tells the fields of an event that are not its data, and comments.
 func isChatter(line []byte) bool {
 	for _, start := range []string{":", "event:", "id:", "retry:"} {
 		if bytes.HasPrefix(line, []byte(start)) {

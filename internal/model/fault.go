@@ -25,6 +25,8 @@ type fault struct {
 	pause time.Duration // what the server asked to wait; 0: nothing
 }
 
+// Error gives the clause alone; the model and the number of tries are put around it
+// where the whole chain is known.
 func (f *fault) Error() string { return f.what }
 
 // The faults that a library's error does not tell apart.
@@ -38,6 +40,7 @@ var (
 // the key to another host.
 type moved struct{ status, to string }
 
+// Error names the new place without its query, which may hold a session.
 func (m *moved) Error() string {
 	return fmt.Sprintf("%s to %s; mend baseUrl", m.status, m.to)
 }
@@ -65,6 +68,7 @@ func judge(err error, x *exchange) *fault {
 	default:
 		f.what = err.Error()
 	}
+	// When the watchdog ended the exchange, the error only says "context canceled".
 	if cause := x.watch.cause(); cause != nil {
 		f.what = cause.Error()
 	} else if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
@@ -77,6 +81,8 @@ func judge(err error, x *exchange) *fault {
 	return f
 }
 
+// repeatable tells what may pass from what will not: the same bytes get the same
+// 400, but a busy or broken server may be well a second later.
 func repeatable(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:

@@ -113,6 +113,8 @@ func (a *answer) take(raw []byte, tell func(Event)) error {
 		for _, d := range choice.Delta.ToolCalls {
 			a.merge(d)
 		}
+		// Some servers write "" or "null" while they go on, and one proxy ends a broken
+		// upstream with "error" and no error object.
 		switch choice.FinishReason {
 		case "", "null":
 		case "error":
@@ -163,6 +165,9 @@ func (a *answer) merge(d callDelta) {
 	call.Arguments += d.Function.Arguments
 }
 
+// callOf finds the call that a piece belongs to, or begins a new one. Calls are
+// kept in the order of their first pieces, whatever their indexes: an index is a
+// name here and never a position, or a hostile one could ask for much memory.
 func (a *answer) callOf(d callDelta) *ToolCall {
 	if d.Index != nil {
 		if call := a.places[*d.Index]; call != nil {

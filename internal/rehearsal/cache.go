@@ -57,6 +57,7 @@ func (c *Cache) Take(body []byte) (Spend, error) {
 	defer c.mu.Unlock()
 	total, hit := 0, 0
 	hash := sha256.Sum256([]byte(prompt.Model))
+	// Each hash holds the one before it, so that it stands for the whole beginning.
 	for _, piece := range append([]json.RawMessage{prompt.Tools}, prompt.Messages...) {
 		hash = sha256.Sum256(append(hash[:], piece...))
 		total += len(piece)
@@ -77,6 +78,9 @@ func (c *Cache) Take(body []byte) (Spend, error) {
 	return s, nil
 }
 
+// remember keeps a beginning and forgets the oldest one when there are too many.
+// Within a prompt the shorter beginnings are older, so they go first; a prompt whose
+// front is forgotten still finds its longer beginnings.
 func (c *Cache) remember(hash [sha256.Size]byte) {
 	if c.seen == nil {
 		c.seen = map[[sha256.Size]byte]bool{}

@@ -96,6 +96,8 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// complete checks a request as a real server would, so that a mistake of the engine
+// shows in a rehearsal too, and answers it.
 func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
@@ -132,6 +134,7 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
+// finish gives the finish reason.
 func (a reply) finish() string {
 	if a.Call != nil {
 		return "tool_calls"
@@ -151,6 +154,7 @@ func usageOf(s Spend, a reply) map[string]any {
 	}
 }
 
+// stream sends an answer word by word, in the events of OpenAI's API.
 func (m *Model) stream(w http.ResponseWriter, r *http.Request, req request, a reply, usage map[string]any) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
@@ -191,6 +195,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	json.NewEncoder(w).Encode(v)
 }
 
+// refuse answers in OpenAI's form of an error.
 func refuse(w http.ResponseWriter, status int, why string) {
 	writeJSON(w, status, map[string]any{"error": map[string]any{"message": why, "type": "rehearsal"}})
 }

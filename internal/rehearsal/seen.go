@@ -212,10 +212,13 @@ func (n *node) all(name string) []*node {
 	return found
 }
 
+// spoken reads an element of the input's envelope (decisions § 5).
 func (n *node) spoken() spoken {
 	return spoken{From: n.attrs["from"], Name: n.attrs["name"], Age: n.attrs["age"], Text: strings.TrimSpace(n.text)}
 }
 
+// readInput reads the envelope of a chat input, or takes the input of a run, which
+// has none, as it stands.
 func (s *seen) readInput(text string) {
 	root := parse(text)
 	for _, kid := range root.kids {
@@ -238,6 +241,7 @@ func (s *seen) readInput(text string) {
 
 // readEngine reads a snapshot, or the tail when it stands behind the input.
 func (s *seen) readEngine(text string, behind bool) {
+	// Later snapshots replace earlier ones: the last before the input is this turn's.
 	root := parse(text)
 	for _, a := range root.all("agent") {
 		s.Agent = a.attrs["name"]
@@ -272,6 +276,7 @@ func (s *seen) readEngine(text string, behind bool) {
 	}
 }
 
+// readBlocks reads feature contexts, attached ones and stubs apart.
 func readBlocks(root *node) (attached, stubs []block) {
 	for _, n := range root.all("feature-context") {
 		b := block{

@@ -103,6 +103,7 @@ func (a Answer) send(w http.ResponseWriter, r *http.Request, req Request) {
 	}
 }
 
+// stream sends the pieces, then the fault or the end.
 func (a Answer) stream(w http.ResponseWriter, r *http.Request, req Request) {
 	out := http.NewResponseController(w)
 	event := func(v any) {
@@ -142,6 +143,7 @@ func (a Answer) stream(w http.ResponseWriter, r *http.Request, req Request) {
 	}
 }
 
+// fail breaks the stream in the way of its fault.
 func (a Answer) fail(w http.ResponseWriter, r *http.Request, out *http.ResponseController) {
 	switch a.Fault {
 	case FaultCut:

@@ -67,6 +67,7 @@ func (b *pipeBody) Close() error {
 	return b.PipeReader.Close()
 }
 
+// pipeWriter is the handler's side of an answer.
 type pipeWriter struct {
 	header, sent http.Header
 	pipe         *io.PipeWriter
@@ -75,8 +76,10 @@ type pipeWriter struct {
 	status       int
 }
 
+// Header gives the headers that are sent with the first byte.
 func (w *pipeWriter) Header() http.Header { return w.header }
 
+// WriteHeader sends the headers, once.
 func (w *pipeWriter) WriteHeader(status int) {
 	w.once.Do(func() {
 		w.status, w.sent = status, w.header.Clone()
@@ -84,6 +87,7 @@ func (w *pipeWriter) WriteHeader(status int) {
 	})
 }
 
+// Write waits until the client has read p: a pipe has no room of its own.
 func (w *pipeWriter) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	return w.pipe.Write(p)

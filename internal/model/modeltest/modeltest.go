@@ -46,6 +46,7 @@ type Server struct {
 	sum  rehearsal.Spend
 }
 
+// rule counts how often a Rule has answered.
 type rule struct {
 	Rule
 	used int
@@ -144,6 +145,7 @@ func (s *Server) take(req *Request) (Answer, bool) {
 	return Answer{}, false
 }
 
+// fits asks each condition of a rule; one that is not set is met.
 func (r *rule) fits(req Request) bool {
 	result := req.LastTool()
 	switch {
