@@ -182,6 +182,15 @@ func TestMajorIn(t *testing.T) {
 	}
 }
 
+// Containers without an init keep the ended around; a name may hold brackets.
+func TestDead(t *testing.T) {
+	for stat, want := range map[string]bool{"7 (postgres) S 1 7": false, "7 (postgres) Z 1 7": true, "7 (a) Z (b) R 1": false, "": false} {
+		if dead(stat) != want {
+			t.Errorf("dead(%q) is not %v", stat, want)
+		}
+	}
+}
+
 // Whatever the data folder is called, the socket's address is short enough.
 func TestSocketIsAlwaysShort(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

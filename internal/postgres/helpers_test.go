@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -100,14 +99,9 @@ func folder(t *testing.T) string {
 // open opens a server for a test; it is closed at the end unless it is before.
 func open(t *testing.T, data string, hold bool) *Server {
 	t.Helper()
-	return openLogged(t, data, hold, nil)
-}
-
-func openLogged(t *testing.T, data string, hold bool, log *slog.Logger) *Server {
-	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	s, err := Open(ctx, Options{Data: data, Hold: hold, Log: log})
+	s, err := Open(ctx, Options{Data: data, Hold: hold})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,6 +126,19 @@ func ask(t *testing.T, dsn, sql string) string {
 		t.Fatalf("%s: %v", sql, err)
 	}
 	return answer
+}
+
+// run runs statements without an answer.
+func run(t *testing.T, dsn, sql string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(t.Context(), sql); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func try(t *testing.T, dsn, sql string) (answer string, err error) {

@@ -46,8 +46,8 @@ func soon(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// killBackends ends the server's side of every connection with a given last
-// statement, as an administrator would.
+// killBackends ends the server's side of every connection whose last statement is
+// like a pattern, as an administrator would.
 func killBackends(t *testing.T, db *store.DB, like string) {
 	t.Helper()
 	var n int

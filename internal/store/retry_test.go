@@ -98,8 +98,8 @@ func TestOutageOfWritesOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	failing, mended, refused := make(chan struct{}), make(chan struct{}), sync.OnceFunc(func() {})
-	refused = sync.OnceFunc(func() { close(failing) })
+	failing, mended := make(chan struct{}), make(chan struct{})
+	refused := sync.OnceFunc(func() { close(failing) })
 	done := make(chan error, 1)
 	go func() {
 		done <- db.Retry(t.Context(), "write", func(ctx context.Context) error {

@@ -18,7 +18,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -48,7 +50,7 @@ type DB struct {
 // a string that cannot be read may hold its password anywhere.
 func Open(ctx context.Context, dsn string, o Options) (*DB, error) {
 	config, err := pgxpool.ParseConfig(dsn)
-	if err != nil {
+	if err != nil || strings.Contains(config.ConnConfig.Database, "@") { // an @ there is the rest of a password with a bare slash
 		return nil, errors.New("the address of the database cannot be read (it is not shown, as it may hold a password); " +
 			"write postgres://user:password@host:5432/name, with characters such as / @ : % of the password as %2F %40 %3A %25")
 	}
@@ -80,13 +82,34 @@ func Open(ctx context.Context, dsn string, o Options) (*DB, error) {
 // not hold a caller longer than a person would wait.
 const connectTimeout = 10 * time.Second
 
+// silence is how long a server's machine may say nothing before a connection to
+// it counts as broken.
+const silence = 30 * time.Second
+
 // dial connects with probes of the connection, so that the idle connections of
-// leases and LISTEN notice within half a minute that their server's machine is gone.
+// leases and LISTEN, and a statement under way, notice that their server's
+// machine is gone. Without them that takes a quarter of an hour or for ever.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
-	d := net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
-		Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3,
-	}}
+	d := net.Dialer{
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: silence / 2, Interval: silence / 6, Count: 3},
+		Control:         giveUpUnanswered,
+	}
 	return d.DialContext(ctx, network, address)
+}
+
+// giveUpUnanswered bounds how long sent bytes wait for the other side's word,
+// which probes do not cover. It is Linux's TCP_USER_TIMEOUT; elsewhere the
+// system's own limit stays.
+func giveUpUnanswered(network, _ string, raw syscall.RawConn) error {
+	const tcpUserTimeout = 18
+	if runtime.GOOS != "linux" || !strings.HasPrefix(network, "tcp") {
+		return nil
+	}
+	var refused error
+	err := raw.Control(func(fd uintptr) {
+		refused = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(silence.Milliseconds()))
+	})
+	return errors.Join(err, refused)
 }
 
 // Pool gives the pool itself, for reads and single statements.

@@ -2,12 +2,16 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"net"
 	"strings"
 	"testing"
 
 	"attache/internal/store"
 	"attache/internal/store/storetest"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"pgregory.net/rapid"
 )
 
@@ -15,6 +19,7 @@ func TestOpenNeverShowsThePassword(t *testing.T) {
 	for _, dsn := range []string{
 		"postgres://u:hunter2@host:notaport/db",
 		"postgres://u:hunter2/x@host/db",
+		"postgres://u:12/hunter2@host/db",
 		"postgres://u:hunter2%zz@host/db",
 		"host=h password=hunter2 port=x",
 		"password='hunter2",
@@ -51,6 +56,42 @@ func TestNoErrorShowsAPassword(t *testing.T) {
 			t.Fatalf("the password is in the error: %v", err)
 		}
 	})
+}
+
+// Over TCP, as with DATABASE_URL, the options of the socket must be taken too.
+func TestConnectsOverTCP(t *testing.T) {
+	unix := storetest.DSN(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	config, err := pgconn.ParseConfig(unix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { // a wire from TCP to the test's server, for one connection
+		in, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		out, err := net.Dial("unix", config.Host+"/.s.PGSQL.5432")
+		if err != nil {
+			_ = in.Close()
+			return
+		}
+		go func() { _, _ = io.Copy(out, in); _ = out.Close() }()
+		_, _ = io.Copy(in, out)
+		_ = in.Close()
+	}()
+	db, err := store.Open(t.Context(), fmt.Sprintf("postgres://attache@%s/%s?sslmode=disable", listener.Addr(), config.Database), store.Options{MaxConns: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestInTxCommitsOrLeavesNothing(t *testing.T) {

@@ -224,20 +224,44 @@ func (s *server) admin(t testing.TB, ctx context.Context, statement string) {
 	}
 }
 
-// kill ends the server with SIGKILL, and its watchdog without removing the data.
+// kill ends the server with SIGKILL, the first process before those that serve
+// connections: left alone, these would still answer for a moment. The watchdog
+// ends too and leaves the data.
 func (s *server) kill() error {
 	text, err := os.ReadFile(filepath.Join(s.folder, "data", "postmaster.pid"))
 	if err != nil {
 		return err
 	}
-	var pid int
-	if _, err := fmt.Sscan(strings.SplitN(string(text), "\n", 2)[0], &pid); err != nil {
+	var first int
+	if _, err := fmt.Sscan(strings.SplitN(string(text), "\n", 2)[0], &first); err != nil {
 		return fmt.Errorf("postmaster.pid: %w", err)
 	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	rest, err := s.processes()
+	if err != nil {
 		return err
 	}
+	for _, pid := range append([]int{first}, rest...) {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return err
+		}
+	}
 	return s.end("keep\n")
+}
+
+// processes gives those of the server that it knows of besides the first.
+func (s *server) processes() ([]int, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.cluster.DSN("postgres"))
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close(ctx)
+	rows, err := conn.Query(ctx, `select pid from pg_stat_activity`)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[int])
 }
 
 // stop ends the server for good and removes its folder.
@@ -245,6 +269,7 @@ func (s *server) stop() {
 	if s.leash != nil {
 		_ = s.end("") // the watchdog's exit status is the server's; the test is over
 	}
+	_ = os.RemoveAll(s.folder) // there only when the test ended between Kill and Start
 }
 
 // end lets go of the leash and waits for the watchdog.
