@@ -51,6 +51,7 @@ func (g *Gateway) beat(ctx context.Context) {
 	var lease *store.Lease
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
+	g.swept = time.Now()
 	for {
 		if lease == nil || isDone(lease.Lost()) {
 			if l, ok, err := leases.Take(ctx, executorLock(g.o.Executor)); err == nil && ok {
@@ -122,7 +123,14 @@ func (g *Gateway) sweep(ctx context.Context) error {
 	if len(found["chrome"]) > 0 {
 		g.sendChrome(ctx)
 	}
-	if len(found["dead"]) > 0 {
+	// After an outage of the database every beat is old and every lock is free: the
+	// others are given the time to show that they live.
+	gap := time.Since(g.swept)
+	g.swept = time.Now()
+	if !g.o.Alone && gap > deadFree/2 {
+		g.trust = g.swept.Add(deadFree + beatEvery)
+	}
+	if len(found["dead"]) > 0 && time.Now().After(g.trust) {
 		return g.recover(ctx, found["dead"])
 	}
 	return nil
@@ -133,12 +141,18 @@ func (g *Gateway) sweep(ctx context.Context) error {
 func (g *Gateway) again(id int64) {
 	g.mu.Lock()
 	_, doing := g.cancels[id]
-	g.mu.Unlock()
-	if doing {
-		return
+	recent := time.Since(g.redone[id]) < redoEvery
+	if !doing && !recent {
+		g.redone[id] = time.Now()
 	}
-	g.redo(g.ctx, id)
+	g.mu.Unlock()
+	if !doing && !recent {
+		g.redo(g.ctx, id)
+	}
 }
+
+// redoEvery is how long the engine has to begin work that it was handed again.
+const redoEvery = 15 * time.Second
 
 // recover takes over what dead processes left: their running turns go on from
 // their last step, their chrome is sent, and their calls without a result are of
@@ -172,6 +186,9 @@ func (g *Gateway) recover(ctx context.Context, suspects []string) error {
 		g.tell(r, attache.Delivery{Fate: attache.FateUnknown, Why: "the process ended during the call"})
 	}
 	for _, id := range turns {
+		g.mu.Lock()
+		g.redone[id] = time.Now()
+		g.mu.Unlock()
 		g.redo(ctx, id)
 	}
 	return nil

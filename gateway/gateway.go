@@ -105,8 +105,9 @@ type Options struct {
 	Compose  func(attache.Outgoing) []attache.Part
 	Simpler  func(attache.Part) []attache.Part
 	Retarget func(attache.Part, attache.Place) attache.Part
-	// Answer makes a turn's answer; it may use steps of run.
-	Answer func(run engine.Run, t Turn) (Answer, error)
+	// Answer makes a turn's answer; it may use steps of run. ctx ends when the turn
+	// is stopped or the process shuts down.
+	Answer func(ctx context.Context, run engine.Run, t Turn) (Answer, error)
 	// Retention of handled updates and of ended turns with their messages and posts.
 	// Zero takes the defaults of interface § 3: 7 and 90 days.
 	KeepUpdates, KeepTurns time.Duration
@@ -124,6 +125,9 @@ type Gateway struct {
 	cancels map[int64]context.CancelFunc // running turns of this process
 	fresh   map[int64]Turn               // gathered here and not yet begun
 	chrome  map[int64]bool               // posts of the engine itself that are on their way
+	redone  map[int64]time.Time          // turns that were handed to the engine again, and when
+	swept   time.Time                    // when the last sweep ended; only the beat's goroutine uses it
+	trust   time.Time                    // until when no other process is held for dead; likewise
 	stopped atomic.Bool
 	working sync.WaitGroup
 	ctx     context.Context // ends when Run ends; work that is not a turn's own hangs on it
@@ -148,6 +152,7 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 		cancels: map[int64]context.CancelFunc{},
 		fresh:   map[int64]Turn{},
 		chrome:  map[int64]bool{},
+		redone:  map[int64]time.Time{},
 		ctx:     ctx,
 	}
 	o.Engine.Register("turn", g.turn)

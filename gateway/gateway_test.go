@@ -150,14 +150,14 @@ type world struct {
 	db     *store.DB
 	g      *Gateway
 	m      *messenger
-	answer func(engine.Run, Turn) (Answer, error)
+	answer func(context.Context, Turn) (Answer, error)
 	judge  func(attache.Message) Verdict
 	next   int64
 	stop   func()
 	freeze func() // ends the process's loops, and leaves its calls hanging
 }
 
-func echoTurn(_ engine.Run, t Turn) (Answer, error) {
+func echoTurn(_ context.Context, t Turn) (Answer, error) {
 	var lines []string
 	for _, m := range t.Messages {
 		lines = append(lines, m.Text)
@@ -185,7 +185,7 @@ func (w *world) start(executor string) {
 		w.t.Fatal(err)
 	}
 	w.g, err = New(ctx, Options{DB: w.db, Engine: e, Executor: executor, Alone: true, Log: log, Compose: compose, Simpler: simpler, Retarget: retarget,
-		Answer: func(r engine.Run, t Turn) (Answer, error) { return w.answer(r, t) }})
+		Answer: func(ctx context.Context, _ engine.Run, t Turn) (Answer, error) { return w.answer(ctx, t) }})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -304,11 +304,11 @@ func TestStopEndsBurstAndTurn(t *testing.T) {
 			}
 			return Verdict{Act: ActAnswer}
 		}
-		w.answer = func(run engine.Run, t Turn) (Answer, error) {
+		w.answer = func(ctx context.Context, t Turn) (Answer, error) {
 			if t.Messages[0].Text == "long" {
-				<-run.Context().Done() // ends only with the process
+				<-ctx.Done() // until it is stopped
 			}
-			return echoTurn(run, t)
+			return echoTurn(ctx, t)
 		}
 	})
 	w.say(msg(5, 1, "slow"))
@@ -324,6 +324,13 @@ func TestStopEndsBurstAndTurn(t *testing.T) {
 	if got := w.m.texts(t, 3); got[2] != "after" {
 		t.Fatalf("post %q: the stopped burst came back", got[2])
 	}
+	w.say(msg(5, 5, "long"))
+	w.until("the long turn runs", func() bool { return w.count(`select count(*) from attache.turns where state = 'running'`) == 1 })
+	w.say(msg(5, 6, "/stop"))
+	if got := w.m.texts(t, 4); got[3] != "Stopped." {
+		t.Fatalf("post %q", got[3])
+	}
+	w.until("the turn is stopped", func() bool { return w.count(`select count(*) from attache.turns where state = 'stopped'`) == 2 })
 }
 
 func TestStopInOneBatchWithTheTextEndsIt(t *testing.T) {
@@ -398,7 +405,7 @@ func TestFatesOfParts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, func(w *world) {
 				w.m.answers = c.answers
-				w.answer = func(engine.Run, Turn) (Answer, error) { return c.answer, nil }
+				w.answer = func(context.Context, Turn) (Answer, error) { return c.answer, nil }
 			})
 			m := msg(-9, 1, "x")
 			m.Place.Thread = 42
@@ -461,7 +468,7 @@ func TestADeadProcessLeavesItsWork(t *testing.T) {
 
 func TestAnAnswerThatFailsIsGivenUp(t *testing.T) {
 	w := newWorld(t, func(w *world) {
-		w.answer = func(engine.Run, Turn) (Answer, error) { panic("a mistake of ours") }
+		w.answer = func(context.Context, Turn) (Answer, error) { panic("a mistake of ours") }
 	})
 	w.say(msg(5, 1, "x"))
 	w.until("the turn is closed", func() bool { return w.text(`select coalesce(max(state), '') from attache.turns`) == "failed" })

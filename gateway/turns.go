@@ -81,7 +81,9 @@ func (g *Gateway) turn(run engine.Run, input string) (err error) {
 	}
 	ctx, cancel := context.WithCancelCause(run.Context())
 	defer cancel(nil)
-	g.hold(id, func() { cancel(errStopped) })
+	if !g.hold(id, func() { cancel(errStopped) }) {
+		return nil // it is being done here already
+	}
 	defer g.release(id)
 	began := time.Now()
 	t, ok, err := g.taken(ctx, id)
@@ -155,11 +157,9 @@ func (g *Gateway) work(ctx context.Context, run engine.Run, t Turn) (outcome, er
 	if bot == nil {
 		return outcome{state: "failed", why: "this process does not serve the bot " + string(t.Place.Bot)}, nil
 	}
-	if bot.bot.Typing != nil {
-		stop := bot.bot.Typing(t.Place)
-		defer stop()
-	}
-	a, err := g.o.Answer(run, t)
+	stop := typing(bot.bot, t.Place)
+	a, err := g.o.Answer(ctx, run, t)
+	stop()
 	if ctx.Err() != nil {
 		return outcome{}, ctx.Err()
 	}
@@ -178,6 +178,30 @@ func (g *Gateway) work(ctx context.Context, run engine.Run, t Turn) (outcome, er
 		return outcome{state: state, why: a.Why}, nil
 	}
 	return g.post(ctx, t, bot.bot, a, state)
+}
+
+// typingAfter is how long an answer may take before the chat is shown that it is
+// on its way; an instant answer needs no such call.
+const typingAfter = 400 * time.Millisecond
+
+// typing shows that an answer is on its way, if it takes long. stop ends it.
+func typing(b Bot, p attache.Place) (stop func()) {
+	if b.Typing == nil {
+		return func() {}
+	}
+	ended := make(chan struct{})
+	go func() {
+		t := time.NewTimer(typingAfter)
+		defer t.Stop()
+		select {
+		case <-ended:
+		case <-t.C:
+			end := b.Typing(p)
+			<-ended
+			end()
+		}
+	}()
+	return func() { close(ended) }
 }
 
 // finish closes a turn that needs no post.
@@ -202,11 +226,16 @@ func (g *Gateway) said(t Turn, out outcome, began time.Time) {
 	}
 }
 
-// hold remembers how to stop a running turn.
-func (g *Gateway) hold(id int64, cancel context.CancelFunc) {
+// hold remembers how to stop a running turn; false when this process is doing it
+// already, so that no turn is done twice side by side.
+func (g *Gateway) hold(id int64, cancel context.CancelFunc) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.cancels[id] != nil {
+		return false
+	}
 	g.cancels[id] = cancel
+	return true
 }
 
 func (g *Gateway) release(id int64) {
@@ -214,6 +243,7 @@ func (g *Gateway) release(id int64) {
 	defer g.mu.Unlock()
 	delete(g.cancels, id)
 	delete(g.fresh, id)
+	delete(g.redone, id)
 }
 
 // cancel stops a turn if this process runs it.

@@ -133,7 +133,7 @@ func (p *program) listen() (net.Listener, error) {
 }
 
 // echo answers a turn with its own words, until a model gives it a mind.
-func echo(_ engine.Run, t gateway.Turn) (gateway.Answer, error) {
+func echo(_ context.Context, _ engine.Run, t gateway.Turn) (gateway.Answer, error) {
 	text := ""
 	for _, m := range t.Messages {
 		line := m.Text
