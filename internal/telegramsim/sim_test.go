@@ -12,12 +12,14 @@ import (
 
 	"attache"
 	"attache/internal/telegramsim"
+	"attache/internal/telegramsim/schema"
 )
 
 // world is a listening server with a bot and two people.
 type world struct {
 	*telegramsim.Server
 	url      string
+	api      *schema.API
 	nova     *telegramsim.User
 	ana, bob *telegramsim.User
 }
@@ -30,8 +32,12 @@ func newWorld(t testing.TB, o telegramsim.Options) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	api, err := schema.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
 	return &world{
-		Server: s, url: url,
+		Server: s, url: url, api: api,
 		nova: s.AddBot(telegramsim.User{Name: "Nova", Username: "nova_bot"}),
 		ana:  s.AddPerson(telegramsim.User{ID: 5, Name: "Ana", Username: "ana"}),
 		bob:  s.AddPerson(telegramsim.User{ID: 6, Name: "Bob"}),
@@ -69,12 +75,19 @@ func (w *world) call(bot *telegramsim.User, method, params string) (answer, erro
 	return a, nil
 }
 
-// do is call where the test expects an answer.
+// do is call where the test expects an answer; the simulator's own answers, and so
+// the updates in them, are held to the schema like any bot's calls.
 func (w *world) do(t testing.TB, bot *telegramsim.User, method, params string, args ...any) answer {
 	t.Helper()
 	a, err := w.call(bot, method, fmt.Sprintf(params, args...))
 	if err != nil {
 		t.Fatalf("%s: %v", method, err)
+	}
+	m, known := w.api.Method(method)
+	if a.OK && known {
+		for _, bad := range w.api.CheckType(m.Returns, a.Result) {
+			t.Errorf("the simulator's own answer to %s is not what the API says: %s\nin %s", method, bad.What, a.Result)
+		}
 	}
 	return a
 }
