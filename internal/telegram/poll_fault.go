@@ -38,7 +38,7 @@ func (f *fault) Error() string { return f.cause.Error() }
 func faultOf(err error) *fault {
 	f := &fault{kind: faultNetwork, cause: err}
 	e, ok := errors.AsType[*CallError](err)
-	if !ok {
+	if !ok || e.foreign && e.Code != 429 { // the status of a page in front of Telegram says nothing of the token
 		return f
 	}
 	switch e.Code {

@@ -201,6 +201,7 @@ func TestPollOutlivesEveryFault(t *testing.T) {
 		"cut line":             {[]string{"cut", "cut"}, 0, "cannot be reached"},
 		"truncated 200":        {[]string{`200 {"ok":true,"result":[{"update_id":100,"mess`}, 0, "no proper answer"},
 		"page of a proxy":      {[]string{"502 <html>Bad Gateway</html>", "502 <html>Bad Gateway</html>"}, 0, "no proper answer"},
+		"404 of a proxy":       {[]string{"404 <html>Not Found</html>"}, 0, "no proper answer"},
 		"server error":         {[]string{refusedWith(500, "Internal Server Error")}, 0, "no proper answer"},
 		"result is no list":    {[]string{`200 {"ok":true,"result":{"update_id":100}}`}, 0, "no update with a readable update_id"},
 		"only hostile updates": {[]string{`200 {"ok":true,"result":[{"update_id":"x"},7]}`}, 0, "no update with a readable update_id"},
