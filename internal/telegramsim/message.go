@@ -113,10 +113,28 @@ type message struct {
 	deleted bool
 }
 
-// service reports whether the message tells of an event instead of carrying words.
-func (m *message) service() bool {
-	return m.NewMembers != nil || m.LeftMember != nil || m.MigrateTo != 0 || m.MigrateFrom != 0 ||
-		m.TopicCreated != nil || m.TopicEdited != nil || m.TopicClosed != nil || m.TopicReopened != nil
+// service gives Telegram's field name of the event that a message tells of, ""
+// when it carries words.
+func (m *message) service() string {
+	switch {
+	case m.NewMembers != nil:
+		return "new_chat_members"
+	case m.LeftMember != nil:
+		return "left_chat_member"
+	case m.MigrateTo != 0:
+		return "migrate_to_chat_id"
+	case m.MigrateFrom != 0:
+		return "migrate_from_chat_id"
+	case m.TopicCreated != nil:
+		return "forum_topic_created"
+	case m.TopicEdited != nil:
+		return "forum_topic_edited"
+	case m.TopicClosed != nil:
+		return "forum_topic_closed"
+	case m.TopicReopened != nil:
+		return "forum_topic_reopened"
+	}
+	return ""
 }
 
 // shown gives the message as a reply shows its parent: without the parent's own.

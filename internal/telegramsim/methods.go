@@ -402,7 +402,7 @@ func (s *Server) own(req *request) (*message, error) {
 	if m == nil {
 		return nil, badRequest("message to edit not found")
 	}
-	if m.by != req.bot || m.service() {
+	if m.by != req.bot || m.service() != "" {
 		return nil, badRequest("message can't be edited")
 	}
 	return m, nil

@@ -10,13 +10,15 @@ import (
 	"attache"
 )
 
-// Post is a bot's post as it looks now.
+// Post is a message as it looks now: a bot's, or in History anybody's.
 type Post struct {
-	Bot      string // username
+	Bot      string         // username, "" when a person or a chat wrote it
+	From     attache.Person // who it is from, as Telegram shows it
 	Chat     attache.ChatID
 	Thread   attache.ThreadID
 	ID       attache.MessageID
-	Method   string // that made it, such as sendRichMessage
+	Method   string // that made it, such as sendRichMessage; "" for people
+	Service  string // Telegram's field name when it tells of an event, such as new_chat_members
 	Text     string // text or caption
 	Marks    []attache.Mark
 	Rich     string // source of a rich message: Markdown, HTML or the blocks' JSON
@@ -44,16 +46,46 @@ func (p Post) Words() string {
 func (c *Chat) Posts(threads ...attache.ThreadID) []Post {
 	c.sim.mu.Lock()
 	defer c.sim.mu.Unlock()
+	return c.look(threads, func(m *message) bool { return m.method != "" && m.service() == "" })
+}
+
+// History gives everything that was said or happened in the chat, by anybody.
+func (c *Chat) History(threads ...attache.ThreadID) []Post {
+	c.sim.mu.Lock()
+	defer c.sim.mu.Unlock()
+	return c.look(threads, func(*message) bool { return true })
+}
+
+func (c *Chat) look(threads []attache.ThreadID, wanted func(*message) bool) []Post {
 	var out []Post
 	for _, id := range c.order {
 		m := c.messages[id]
-		if m == nil || m.method == "" || m.service() {
+		if m == nil || !wanted(m) {
 			continue
 		}
 		if p := c.sim.shown(m); len(threads) == 0 || slices.Contains(threads, p.Thread) {
 			out = append(out, p)
 		}
 	}
+	return out
+}
+
+// Topic is a topic of a forum or of a private chat with topics.
+type Topic struct {
+	ID     attache.ThreadID
+	Name   string
+	Closed bool
+}
+
+// Topics gives the chat's topics, oldest first, without General.
+func (c *Chat) Topics() []Topic {
+	c.sim.mu.Lock()
+	defer c.sim.mu.Unlock()
+	out := []Topic{}
+	for _, t := range c.topics {
+		out = append(out, Topic{attache.ThreadID(t.id), t.name, t.closed})
+	}
+	slices.SortFunc(out, func(a, b Topic) int { return int(a.ID - b.ID) })
 	return out
 }
 
@@ -71,9 +103,12 @@ func (c *Chat) Drafts() []Post {
 // shown gives a message as a Post. A stray thread id is not the post's topic.
 func (s *Server) shown(m *message) Post {
 	p := Post{
-		Bot: m.by.Username, Chat: m.chat.ID, ID: attache.MessageID(m.ID), Method: m.method, Text: m.Text + m.Caption,
+		From: m.from(), Chat: m.chat.ID, ID: attache.MessageID(m.ID), Method: m.method, Service: m.service(), Text: m.Text + m.Caption,
 		Marks: marks(append(m.Entities[:len(m.Entities):len(m.Entities)], m.CaptionEntities...)), Rich: m.rich,
 		Buttons: keyboard(m.ReplyMarkup), At: time.Unix(m.Date, 0), Edits: m.edits, Deleted: m.deleted,
+	}
+	if m.by != nil && m.by.bot != nil {
+		p.Bot = m.by.Username
 	}
 	if m.IsTopic || m.ID == 0 {
 		p.Thread = attache.ThreadID(m.Thread)
@@ -91,6 +126,17 @@ func (s *Server) shown(m *message) Post {
 		p.File = &m.file.File
 	}
 	return p
+}
+
+// from gives who a message is from: the chat that speaks as itself, else the user.
+func (m *message) from() attache.Person {
+	if c := m.SenderChat; c != nil {
+		return attache.Person{ID: attache.SenderChatID(attache.ChatID(c.ID)), Name: c.Title, Username: c.Username}
+	}
+	if u := m.From; u != nil {
+		return attache.Person{ID: attache.UserID(u.ID), Name: u.First, Username: u.Username, IsBot: u.IsBot}
+	}
+	return attache.Person{}
 }
 
 // Call is one call as it came in, and what became of it.

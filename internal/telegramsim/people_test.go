@@ -159,6 +159,12 @@ func TestTopics(t *testing.T) {
 	same(t, "only thread 1 is a violation", len(w.Violations()), 1)
 	same(t, "posts in the topic", len(forum.Posts(42)), 1)
 	same(t, "posts in General", len(forum.Posts(0)), 0)
+	same(t, "topics", forum.Topics(), "[{42 Orders false}]")
+	var seen []string
+	for _, p := range forum.History(42) {
+		seen = append(seen, p.From.Name+":"+p.Service+p.Text+":"+p.Bot)
+	}
+	same(t, "history", seen, "[Ana:forum_topic_created: Ana:in the topic: Nova:x:nova_bot]")
 
 	if err := forum.CloseTopic(w.ana, topic, true); err != nil {
 		t.Fatal(err)

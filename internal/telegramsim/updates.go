@@ -122,10 +122,10 @@ func (c *Chat) sortedMembers() []*member {
 // and in groups under privacy mode only service messages, commands and mentions
 // meant for it, replies to it and what was written through it.
 func (c *Chat) visible(m *message, bot *User) bool {
-	if m.by == bot || m.by != nil && m.by.bot != nil && !m.service() {
+	if m.by == bot || m.by != nil && m.by.bot != nil && m.service() == "" {
 		return false
 	}
-	if !c.group() || m.service() || !bot.bot.privacy || c.admin(bot) {
+	if !c.group() || m.service() != "" || !bot.bot.privacy || c.admin(bot) {
 		return true
 	}
 	if m.ViaBot != nil && m.ViaBot.ID == bot.ID {

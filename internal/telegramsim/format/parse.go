@@ -106,7 +106,7 @@ func parseHTML(s string) (string, []Entity, error) {
 // tag opens or closes one HTML tag.
 func (b *builder) tag(tag string, at int) error {
 	if name, ok := strings.CutPrefix(tag, "/"); ok {
-		if b.top() != strings.TrimSpace(strings.ToLower(name)) {
+		if len(b.open) == 0 || b.top() != strings.TrimSpace(strings.ToLower(name)) {
 			return fmt.Errorf("Unmatched end tag at byte offset %d, expected \"</%s>\", found \"</%s>\"", at, b.top(), name)
 		}
 		b.end()
@@ -222,7 +222,7 @@ func (b *builder) code(rest string, at int) (int, error) {
 		mark, kind = "```", "pre"
 	}
 	body := rest[len(mark):]
-	end := strings.Index(body, mark)
+	end := unescaped(body, mark)
 	if end < 0 {
 		return 0, fmt.Errorf("Can't find end of %s entity at byte offset %d", kind, at)
 	}
@@ -234,6 +234,20 @@ func (b *builder) code(rest string, at int) (int, error) {
 	b.write(strings.NewReplacer("\\`", "`", `\\`, `\`).Replace(text))
 	b.end()
 	return len(mark) + end + len(mark), nil
+}
+
+// unescaped finds the first mark that no backslash stands before.
+func unescaped(s, mark string) int {
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' {
+			i++
+			continue
+		}
+		if strings.HasPrefix(s[i:], mark) {
+			return i
+		}
+	}
+	return -1
 }
 
 func (b *builder) link(rest string, at int) (int, error) {
