@@ -190,6 +190,7 @@ func (s *Server) reply(req *request, c *Chat, m *message, thread int64) error {
 func (s *Server) deliver(m *message, c *Chat) {
 	c.put(m)
 	c.lastBot = m.by
+	c.posted++
 	for _, d := range c.drafts {
 		if d.thread == m.Thread {
 			d.over = true

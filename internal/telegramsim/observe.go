@@ -49,6 +49,14 @@ func (c *Chat) Posts(threads ...attache.ThreadID) []Post {
 	return c.look(threads, func(m *message) bool { return m.method != "" && m.service() == "" })
 }
 
+// PostCount gives how many posts bots have made in the chat, forgotten and deleted
+// ones included. It costs nothing, so a bench may ask at every change.
+func (c *Chat) PostCount() int {
+	c.sim.mu.Lock()
+	defer c.sim.mu.Unlock()
+	return c.posted
+}
+
 // History gives everything that was said or happened in the chat, by anybody.
 func (c *Chat) History(threads ...attache.ThreadID) []Post {
 	c.sim.mu.Lock()

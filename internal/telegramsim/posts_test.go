@@ -204,5 +204,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	if len(posts) < 2 || len(posts) > 10 || len(calls) > 10 {
 		t.Errorf("%d posts and %d calls are kept of 40", len(posts), len(calls))
 	}
+	same(t, "count", dm.PostCount(), 40)
+	same(t, "person", dm.Person() == w.ana, true)
 	same(t, "the newest is kept", posts[len(posts)-1].ID, attache.MessageID(80))
 }

@@ -46,6 +46,7 @@ type Chat struct {
 	messages map[int64]*message
 	order    []int64 // ids of messages, oldest first
 	lastID   int64
+	posted   int   // posts of bots so far, forgotten ones included
 	lastBot  *User // the bot that spoke last, for commands without a name
 	movedTo  *Chat
 	linked   *Chat // a channel's discussion group
@@ -174,6 +175,9 @@ func (s *Server) DM(person, bot *User) *Chat {
 	c.members[bot.ID] = &member{bot, "member"}
 	return c
 }
+
+// Person gives whom a private chat belongs to, nil for any other chat.
+func (c *Chat) Person() *User { return c.person }
 
 // Link makes group the discussion group of a channel: the channel's posts are
 // forwarded there by Telegram itself.
