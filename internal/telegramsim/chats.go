@@ -207,12 +207,12 @@ func commandKey(req *request) string {
 
 // setCommands serves deleteMyCommands too.
 func (s *Server) setCommands(req *request) (any, error) {
-	req.bot.bot.names[commandKey(req)] = req.params.Raw("commands")
+	req.bot.bot.commands[commandKey(req)] = req.params.Raw("commands")
 	return true, nil
 }
 
 func (s *Server) getCommands(req *request) (any, error) {
-	if list := req.bot.bot.names[commandKey(req)]; list != nil {
+	if list := req.bot.bot.commands[commandKey(req)]; list != nil {
 		return list, nil
 	}
 	return []string{}, nil

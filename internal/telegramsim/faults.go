@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"time"
 
 	"attache"
@@ -130,7 +131,7 @@ func (f *armed) refuse(s *Server, w http.ResponseWriter, c *Call, problem error)
 }
 
 func flood(seconds int) error {
-	return &refusal{code: 429, text: "Too Many Requests: retry after " + itoa(seconds), retryAfter: seconds}
+	return &refusal{code: 429, text: "Too Many Requests: retry after " + strconv.Itoa(seconds), retryAfter: seconds}
 }
 
 // after breaks the answer of a call that took effect, and reports whether it did.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"attache"
@@ -237,39 +238,47 @@ func (s *Server) violate(format string, args ...any) {
 	s.violations = append(s.violations, fmt.Sprintf(format, args...))
 }
 
-// Pending gives the number of updates that wait for a bot.
-func (s *Server) Pending(bot *User) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(bot.bot.queue)
-}
-
 // Wait returns once cond is true, looking again after every change of the world
 // instead of after a pause. It gives the context's error when that ends first.
 // cond may use the server's methods.
 func (s *Server) Wait(ctx context.Context, cond func() bool) error {
 	for {
-		s.mu.Lock()
-		if s.changed == nil {
-			s.changed = make(chan struct{})
-		}
-		signal := s.changed
-		s.mu.Unlock()
+		next := s.changed.next()
 		if cond() {
 			return nil
 		}
 		select {
-		case <-signal:
+		case <-next:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-// change tells those who Wait. The lock is held.
-func (s *Server) change() {
-	if s.changed != nil {
-		close(s.changed)
-		s.changed = nil
+// change tells those who Wait. It needs no lock and may be called under any.
+func (s *Server) change() { s.changed.ring() }
+
+// signal wakes all who wait for the next change, and costs next to nothing while
+// nobody does.
+type signal struct {
+	mu sync.Mutex
+	ch chan struct{} // nil when nobody waits
+}
+
+func (g *signal) next() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ch == nil {
+		g.ch = make(chan struct{})
+	}
+	return g.ch
+}
+
+func (g *signal) ring() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ch != nil {
+		close(g.ch)
+		g.ch = nil
 	}
 }

@@ -12,16 +12,19 @@
 // is gone or a person who blocked the bot is an ordinary refusal and is not among
 // them.
 //
-// Two packages below hold what needs no world: schema (the Bot API as data, and
-// the check of a call) and format (entities and parse modes).
+// Three packages below hold what needs no world: schema (the Bot API as data, and
+// the check of a call), format (entities and parse modes) and updates (one bot's
+// queue, with polls and webhooks).
 package telegramsim
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -48,13 +51,12 @@ type Server struct {
 	http     *http.Server
 	closed   chan struct{}
 	stop     sync.Once
-	work     sync.WaitGroup // webhook deliveries
 
+	changed    signal
 	judge      sync.Mutex
 	violations []string
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and forgotten at the next change; nil when nobody waits
 	users   map[int64]*User
 	bots    map[string]*User // by token
 	chats   map[chatKey]*Chat
@@ -130,14 +132,14 @@ func (s *Server) Close() {
 	s.stop.Do(func() {
 		close(s.closed)
 		s.mu.Lock()
-		for _, bot := range s.bots {
-			bot.bot.hook.end()
-		}
+		bots := slices.Collect(maps.Values(s.bots))
 		s.mu.Unlock()
+		for _, b := range bots {
+			b.bot.queue.Close()
+		}
 		if s.http != nil {
 			_ = s.http.Close()
 		}
-		s.work.Wait()
 	})
 }
 

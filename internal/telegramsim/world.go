@@ -17,7 +17,7 @@ type User struct {
 	Token    string // bots only
 
 	sim *Server
-	bot *inbox // nil for a person
+	bot *robot // nil for a person
 }
 
 // The kinds of a chat, as Chat.Kind spells them.
@@ -83,7 +83,7 @@ func (s *Server) AddBot(u User) *User {
 	if b.Token == "" {
 		b.Token = fmt.Sprintf("%d:SIM%s", b.ID, strings.Repeat("x", 32))
 	}
-	b.bot = newInbox()
+	b.bot = s.newRobot()
 	s.bots[b.Token] = b
 	return b
 }
