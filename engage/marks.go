@@ -131,8 +131,11 @@ func says(text, name string, marked []span) bool {
 	last, _ := utf8.DecodeLastRuneInString(name)
 	before := rune(0)
 	for at, r := range text {
-		end := after(text, at, letters)
-		if end > 0 && parted(before, first) && strings.EqualFold(text[at:end], name) {
+		end := 0
+		if unicode.ToLower(r) == unicode.ToLower(first) && parted(before, first) {
+			end = after(text, at, letters)
+		}
+		if end > 0 && strings.EqualFold(text[at:end], name) {
 			next := rune(0)
 			if end < len(text) {
 				next, _ = utf8.DecodeRuneInString(text[end:])
