@@ -33,6 +33,7 @@ func standing(u *User, status string) json.RawMessage {
 	return raw
 }
 
+// getChat gives what a gateway looks at, and beside it what ChatFullInfo requires.
 func (s *Server) getChat(req *request) (any, error) {
 	c, err := s.reach(req)
 	if err != nil {
@@ -57,6 +58,7 @@ func (s *Server) getChat(req *request) (any, error) {
 	return full, nil
 }
 
+// getChatMember answers for strangers too ("left"), as long as Telegram knows them.
 func (s *Server) getChatMember(req *request) (any, error) {
 	c, err := s.reach(req)
 	if err != nil {
@@ -69,6 +71,7 @@ func (s *Server) getChatMember(req *request) (any, error) {
 	return standing(u, c.status(u)), nil
 }
 
+// getChatAdministrators leaves out other bots, as Telegram does.
 func (s *Server) getChatAdministrators(req *request) (any, error) {
 	c, err := s.reach(req)
 	if err != nil {
@@ -100,6 +103,7 @@ func (s *Server) getChatMemberCount(req *request) (any, error) {
 	return n, nil
 }
 
+// leaveChat has no service message: the bot that could read it has left.
 func (s *Server) leaveChat(req *request) (any, error) {
 	c, err := s.reach(req)
 	if err != nil {
@@ -124,6 +128,8 @@ func (s *Server) topicOf(req *request) (*Chat, *topic, error) {
 	return c, t, nil
 }
 
+// manageable finds a chat whose topics the bot may manage: a forum as an
+// administrator, or a private chat that has topics.
 func (s *Server) manageable(req *request) (*Chat, error) {
 	c, err := s.reach(req)
 	if err != nil {
@@ -138,6 +144,7 @@ func (s *Server) manageable(req *request) (*Chat, error) {
 	return c, nil
 }
 
+// createTopic numbers the topic as its creation message.
 func (s *Server) createTopic(req *request) (any, error) {
 	c, err := s.manageable(req)
 	if err != nil {

@@ -16,6 +16,7 @@ type stored struct {
 	path string
 }
 
+// store keeps a file for as long as the world lives.
 func (s *Server) store(f File) *stored {
 	n := s.next()
 	st := &stored{File: f, id: fmt.Sprintf("F%d-%s", n, botMark), path: fmt.Sprintf("%ss/file_%d", f.Kind, n)}

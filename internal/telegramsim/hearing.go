@@ -67,11 +67,12 @@ func (c *Chat) sortedMembers() []*member {
 	return out
 }
 
-// visible says whether a bot receives a message: never its own or another bot's,
+// visible says whether a bot receives a message: never its own, nor another bot's
+// unless Options.BotsHear,
 // and in groups under privacy mode only service messages, commands and mentions
 // meant for it, replies to it and what was written through it.
 func (c *Chat) visible(m *message, bot *User) bool {
-	if m.by == bot || m.by != nil && m.by.bot != nil && m.service() == "" {
+	if m.by == bot || m.by != nil && m.by.bot != nil && m.service() == "" && !c.sim.options.BotsHear {
 		return false
 	}
 	if !c.group() || m.service() != "" || !bot.bot.privacy || c.admin(bot) {

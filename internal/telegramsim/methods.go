@@ -41,6 +41,8 @@ func (s *Server) methods() map[string]handler {
 	return table
 }
 
+// getMe tells of privacy mode, as bots find out by it whether they hear a group,
+// and of topics once one of the bot's private chats has them.
 func (s *Server) getMe(req *request) (any, error) {
 	topics := false
 	for _, c := range s.chats {
@@ -142,6 +144,8 @@ func (c *Chat) open(bot *User, thread int64) error {
 	return nil
 }
 
+// replyParameters are the parts of ReplyParameters that decide something here; the
+// schema has checked the rest.
 type replyParameters struct {
 	MessageID int64           `json:"message_id"`
 	ChatID    json.RawMessage `json:"chat_id"`
@@ -197,8 +201,12 @@ func (s *Server) deliver(m *message, c *Chat) {
 		}
 	}
 	s.publish(m, false)
+	if c.linked != nil {
+		c.forwardToGroup(m)
+	}
 }
 
+// sendText serves sendMessage and sendRichMessage: they differ in content only.
 func (s *Server) sendText(req *request) (any, error) {
 	m, err := s.newPost(req)
 	if err != nil {
@@ -246,6 +254,7 @@ func (s *Server) content(req *request, m *message) error {
 	return tooLong("message is too long", text, 4096)
 }
 
+// tooLong counts after the parse mode has done its work, so the schema could not.
 func tooLong(what, text string, limit int) error {
 	if format.Units(text) > limit {
 		return badRequest(what)
@@ -282,6 +291,8 @@ func (m *message) setRich(raw json.RawMessage) error {
 	return err
 }
 
+// sendFile serves sendPhoto, sendDocument and their like: the parameter is named as
+// the kind of file.
 func (s *Server) sendFile(req *request) (any, error) {
 	m, err := s.newPost(req)
 	if err != nil {
@@ -301,6 +312,7 @@ func (s *Server) sendFile(req *request) (any, error) {
 	return m.wireMessage, nil
 }
 
+// sendAlbum makes all of the posts or none: the first refusal ends it.
 func (s *Server) sendAlbum(req *request) (any, error) {
 	var media []struct {
 		Type     string          `json:"type"`
@@ -346,6 +358,8 @@ type draft struct {
 	over       bool // stopped, or replaced by a message
 }
 
+// sendDraft serves both kinds of draft. A draft is no message: it has no number,
+// nobody can reply to it, and a message of the bot in its place ends it.
 func (s *Server) sendDraft(req *request) (any, error) {
 	c, err := s.reach(req)
 	if err != nil {
@@ -371,6 +385,8 @@ func (s *Server) sendDraft(req *request) (any, error) {
 	return true, nil
 }
 
+// sendAction takes thread 1 where sends do not: a client shows typing in General
+// only when it is named.
 func (s *Server) sendAction(req *request) (any, error) {
 	c, err := s.reach(req)
 	if err != nil {
@@ -384,6 +400,8 @@ func (s *Server) sendAction(req *request) (any, error) {
 	return true, nil
 }
 
+// answerQuery takes one answer a query; a second one is too late, as is one to
+// another bot's query.
 func (s *Server) answerQuery(req *request) (any, error) {
 	id := req.params.Text("callback_query_id")
 	if s.queries[id] != req.bot {
@@ -409,6 +427,7 @@ func (s *Server) own(req *request) (*message, error) {
 	return m, nil
 }
 
+// editText serves editMessageCaption too.
 func (s *Server) editText(req *request) (any, error) {
 	m, err := s.own(req)
 	if err != nil {
@@ -426,6 +445,7 @@ func (s *Server) editText(req *request) (any, error) {
 	return s.edited(m, before)
 }
 
+// editMarkup replaces the buttons; none at all takes them away.
 func (s *Server) editMarkup(req *request) (any, error) {
 	m, err := s.own(req)
 	if err != nil {
@@ -454,6 +474,8 @@ func (s *Server) edited(m *message, before message) (any, error) {
 	return m.wireMessage, nil
 }
 
+// deleteMessage lets a bot take back its own, in private chats anybody's, and in
+// groups others' as an administrator.
 func (s *Server) deleteMessage(req *request) (any, error) {
 	c, err := s.reach(req)
 	if err != nil {
@@ -500,6 +522,7 @@ func shownMarkup(raw json.RawMessage) json.RawMessage {
 	return compact.Bytes()
 }
 
+// keyboard reads the buttons of an inline keyboard, nil for any other markup.
 func keyboard(raw json.RawMessage) [][]attache.Button {
 	var in struct {
 		Rows [][]struct {

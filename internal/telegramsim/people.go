@@ -81,6 +81,7 @@ func (c *Chat) SayLong(from *User, text string) []attache.MessageID {
 	return ids
 }
 
+// compose makes a message of a line, with every check before the chat changes.
 func (c *Chat) compose(l Line) (*message, error) {
 	m := &message{by: l.From}
 	if err := c.speaker(m, l); err != nil {
@@ -92,7 +93,7 @@ func (c *Chat) compose(l Line) (*message, error) {
 	thread := int64(l.Thread)
 	if t := c.topics[thread]; thread != 0 && (t == nil || !c.forum) {
 		return nil, fmt.Errorf("chat %d has no topic %d", c.ID, thread)
-	} else if t != nil && t.closed && !c.admin(l.From) {
+	} else if t != nil && t.closed && l.From != nil && !c.admin(l.From) {
 		return nil, fmt.Errorf("topic %d of chat %d is closed", thread, c.ID)
 	}
 	var parent *message
@@ -148,6 +149,8 @@ func (c *Chat) speaker(m *message, l Line) error {
 	return nil
 }
 
+// words sets text or caption. Given marks take the place of found ones, so that a
+// test can put a name into code.
 func (c *Chat) words(m *message, l Line) error {
 	limit, entities := 4096, c.sim.detector.Detect(l.Text)
 	if l.Marks != nil {
@@ -188,7 +191,7 @@ func (m *message) external(l Line) error {
 // forwardToGroup is what Telegram does with a channel's post in its discussion
 // group.
 func (c *Chat) forwardToGroup(post *message) {
-	copied := &message{wireMessage: post.wireMessage, file: post.file}
+	copied := &message{wireMessage: post.wireMessage, file: post.file, rich: post.rich}
 	copied.From = &wireUser{ID: 777000, First: "Telegram"}
 	copied.AutoForward = true
 	copied.ForwardOrigin = &wireOrigin{Type: "channel", Date: post.Date, Chat: post.SenderChat, MessageID: post.ID}
@@ -253,6 +256,7 @@ func (c *Chat) Press(by *User, id attache.MessageID, button string) (string, err
 	return "", fmt.Errorf("post %d of chat %d has no button %q", id, c.ID, button)
 }
 
+// press is told to the post's own bot only, with the post as it looks now.
 func (s *Server) press(by *User, m *message, data string) string {
 	id := fmt.Sprint(4000000000000000 + s.next())
 	s.queries[id] = m.by
@@ -301,6 +305,8 @@ func (c *Chat) CreateTopic(by *User, name string) attache.ThreadID {
 	return attache.ThreadID(c.openTopic(by, name, 7322096, "").id)
 }
 
+// openTopic is done by people and bots alike. The creation message stands in the
+// topic that it opens and gives it its number.
 func (c *Chat) openTopic(by *User, name string, color int64, method string) *topic {
 	m := &message{by: by, method: method}
 	m.From = by.wire()
@@ -326,6 +332,7 @@ func (c *Chat) CloseTopic(by *User, thread attache.ThreadID, closed bool) error 
 	return nil
 }
 
+// shutTopic leaves the service message that tells of it inside the topic.
 func (c *Chat) shutTopic(by *User, t *topic, closed bool) {
 	t.closed = closed
 	m := &message{by: by}
@@ -352,6 +359,7 @@ func (c *Chat) DeleteTopic(thread attache.ThreadID) error {
 	return nil
 }
 
+// dropTopic takes a topic's messages along, so replies to them find nothing.
 func (c *Chat) dropTopic(id int64) {
 	delete(c.topics, id)
 	for _, m := range c.messages {
@@ -390,6 +398,8 @@ func (c *Chat) SetStatus(by, who *User, status string) {
 	c.sim.change()
 }
 
+// tellStanding tells the bot concerned by my_chat_member, and by chat_member those
+// bots that are administrators and asked for it.
 func (c *Chat) tellStanding(by, who *User, was, now string) {
 	change := struct {
 		Chat wireChat        `json:"chat"`

@@ -321,6 +321,17 @@ func TestFiles(t *testing.T) {
 	clean(t, w)
 }
 
+func TestBotsMayHearOneAnother(t *testing.T) {
+	for _, hear := range []bool{false, true} {
+		w := newWorld(t, telegramsim.Options{BotsHear: hear})
+		other := w.AddBot(telegramsim.User{Name: "Other", Username: "other_bot"})
+		group := w.AddChat(telegramsim.Chat{Kind: "group"}, w.ana, w.nova, other)
+		ok(t, w.do(t, other, "sendMessage", `{"chat_id":%d,"text":"x","reply_parameters":{"message_id":%d}}`, group.ID, group.Say(w.ana, "y")))
+		send(t, group, telegramsim.Line{From: other, Text: "@nova_bot hello"})
+		same(t, "heard", len(w.updates(t, w.nova)) == 1, hear)
+	}
+}
+
 func TestButtons(t *testing.T) {
 	w := newWorld(t, telegramsim.Options{})
 	dm := w.DM(w.ana, w.nova)
@@ -447,5 +458,6 @@ func TestChatsThatSpeak(t *testing.T) {
 	}
 	ok(t, w.do(t, w.nova, "sendMessage", `{"chat_id":"@news","text":"x"}`))
 	same(t, "channel post", len(news.Posts()), 1)
+	same(t, "the bot's own post comes back to it from the group", w.one(t, w.nova).Auto, true)
 	clean(t, w)
 }

@@ -35,9 +35,10 @@ import (
 
 // Options are the few knobs of a server. The zero value is good for tests.
 type Options struct {
-	Keep         int              // calls, and messages a chat, that are remembered; 0: all of them
+	Keep         int              // calls, and messages, drafts and delivered updates of each chat and bot, that are remembered; 0: all
 	Pace         bool             // enforce 1 message a second a chat, 20 a minute a group, 30 a second a bot
 	Now          func() time.Time // the clock of messages and of Pace; nil: time.Now
+	BotsHear     bool             // groups' bots hear one another, for tests of loops; Telegram has it off
 	WebhookRetry time.Duration    // pause after an unsuccessful webhook delivery, doubled up to 32 times; 0: 50 ms
 }
 

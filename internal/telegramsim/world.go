@@ -60,11 +60,13 @@ type chatKey struct {
 	bot int64 // private chats only
 }
 
+// member is a user's standing in a chat; one who has left keeps the entry.
 type member struct {
 	user   *User
 	status string
 }
 
+// topic has the number of its creation message. General is none of these.
 type topic struct {
 	id     int64
 	name   string
@@ -149,6 +151,7 @@ func (s *Server) AddChat(c Chat, members ...*User) *Chat {
 	return made
 }
 
+// addChat panics on a number that is taken: the test's script is wrong.
 func (s *Server) addChat(c Chat, bot int64) *Chat {
 	key := chatKey{int64(c.ID), bot}
 	if s.chats[key] != nil {
@@ -215,6 +218,7 @@ func (c *Chat) status(u *User) string {
 
 func present(status string) bool { return status != "left" && status != "kicked" }
 
+// admin reports whether a user has an administrator's rights; here they have all.
 func (c *Chat) admin(u *User) bool {
 	status := c.status(u)
 	return status == "administrator" || status == "creator"
@@ -231,6 +235,7 @@ func (c *Chat) word() string {
 	return "supergroup chat"
 }
 
+// wire shows a forum as what it is on the wire: a supergroup with a flag.
 func (c *Chat) wire() wireChat {
 	w := wireChat{ID: int64(c.ID), Type: c.Kind, Title: c.Title, Username: c.Username}
 	switch c.Kind {

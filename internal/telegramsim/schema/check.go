@@ -23,7 +23,7 @@ type Problem struct {
 type checker struct {
 	problems []Problem
 	attached map[string]bool
-	lax      bool // reading our own output: only shapes, no limits, no prose
+	lax      bool // reading our own output: shapes and allowed values, no limits, no prose
 }
 
 func (c *checker) add(param, rule, format string, args ...any) {
@@ -154,13 +154,15 @@ func decode(raw []byte) (any, error) {
 func (c *checker) field(f *field, v any, path string, parsed bool) {
 	before := len(c.problems)
 	c.value(f.shape, v, path)
-	if len(c.problems) > before || c.lax {
+	if len(c.problems) > before {
 		return
 	}
 	if f.allowed != nil && !f.allowed[word(v)] {
 		c.add(path, "enum", "parameter %q is %q; it must be one of %v", path, word(v), f.Enum)
 	}
-	c.limits(f, v, path, parsed)
+	if !c.lax {
+		c.limits(f, v, path, parsed)
+	}
 }
 
 func (c *checker) limits(f *field, v any, path string, parsed bool) {

@@ -204,6 +204,19 @@ func TestEveryTypeTakesItsMinimalValue(t *testing.T) {
 	}
 }
 
+func TestOwnOutputIsJudged(t *testing.T) {
+	api := load(t)
+	for _, raw := range []string{
+		`{"message":{}}`, `{"update_id":"1"}`, `{"update_id":1,"massage":{}}`,
+		`{"update_id":1,"message":{"message_id":1,"date":1,"chat":{"id":1,"type":"dm"}}}`,
+		`{"update_id":1,"my_chat_member":{"chat":{"id":1,"type":"group"},"from":{"id":1,"is_bot":false,"first_name":"A"},"date":1,"old_chat_member":{"status":"gone"},"new_chat_member":{"status":"left","user":{"id":1,"is_bot":false,"first_name":"A"}}}}`,
+	} {
+		if bad := api.CheckType([]string{"Array of Update"}, []byte("["+raw+"]")); len(bad) == 0 {
+			t.Errorf("%s passes for an update", raw)
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	api := load(t)
 	long := func(n int) string { return strings.Repeat("x", n) }
