@@ -234,14 +234,9 @@ func (s *Server) content(req *request, m *message) error {
 	if err := req.params.Decode(entitiesName, &entities); err != nil {
 		return badRequest(err.Error())
 	}
-	if err := format.Valid(text, entities); err != nil {
-		s.violate("%s %s: %v", req.bot.Username, req.method, err)
-		return badRequest("ENTITY_BOUNDS_INVALID")
-	}
-	text, entities, err := format.Parse(req.params.Text("parse_mode"), text, entities)
+	text, entities, err := s.formatted(req, req.params.Text("parse_mode"), text, entities)
 	if err != nil {
-		s.violate("%s %s: %v", req.bot.Username, req.method, err)
-		return badRequest("can't parse entities: " + err.Error())
+		return err
 	}
 	if name == "caption" || m.file != nil {
 		m.Caption, m.CaptionEntities = text, entities
@@ -252,6 +247,21 @@ func (s *Server) content(req *request, m *message) error {
 	}
 	m.Text, m.Entities, m.Rich, m.rich = text, entities, nil, ""
 	return tooLong("message is too long", text, 4096)
+}
+
+// formatted gives a text's plain form and entities. Entities that do not fit the
+// text, and markup that cannot be read, are violations: a correct bot makes neither.
+func (s *Server) formatted(req *request, mode, text string, entities []format.Entity) (string, []format.Entity, error) {
+	if err := format.Valid(text, entities); err != nil {
+		s.violate("%s %s: %v", req.bot.Username, req.method, err)
+		return "", nil, badRequest("ENTITY_BOUNDS_INVALID")
+	}
+	text, entities, err := format.Parse(mode, text, entities)
+	if err != nil {
+		s.violate("%s %s: %v", req.bot.Username, req.method, err)
+		return "", nil, badRequest("can't parse entities: " + err.Error())
+	}
+	return text, entities, nil
 }
 
 // tooLong counts after the parse mode has done its work, so the schema could not.
@@ -337,8 +347,8 @@ func (s *Server) sendAlbum(req *request) (any, error) {
 		}
 		m.attach(f)
 		m.Album = album
-		if m.Caption, m.CaptionEntities, err = format.Parse(item.Mode, item.Caption, item.Entities); err != nil {
-			return nil, badRequest("can't parse entities: " + err.Error())
+		if m.Caption, m.CaptionEntities, err = s.formatted(req, item.Mode, item.Caption, item.Entities); err != nil {
+			return nil, err
 		}
 		posts = append(posts, m)
 	}
