@@ -65,7 +65,7 @@ func verdicts(p *Policy, usable bool) string {
 	return b.String()
 }
 
-// row H1
+// row D2
 // Each archive holds an access.yaml, the sentences that it earns and what it comes
 // to: which rules hold and what is pinned. Run with -update to write these anew,
 // and read the difference.

@@ -157,8 +157,6 @@ func TestRolesAreJudgedAnewOnEachRead(t *testing.T) {
 	}
 }
 
-// row D1
-// row D15
 func TestBindings(t *testing.T) {
 	p := policy(t, whole)
 	const group = -1001234567890

@@ -30,17 +30,16 @@ type Frame struct {
 }
 
 // Read makes the frame of a tree. folder is the name of the brain's folder, last
-// the MANIFEST that stays in force while the one in the tree is wrong, nil for
-// none. Problems are sorted by place.
-func Read(tree *brainfile.Tree, folder string, last *brainfile.File) (Frame, []attache.Problem) {
+// the frame whose MANIFEST stays in force while the one in the tree is wrong, nil
+// for none. Problems are sorted by place.
+func Read(tree *brainfile.Tree, folder string, last *Frame) (Frame, []attache.Problem) {
 	frame := Frame{ManifestFile: tree.File(ManifestPath)}
 	var problems, more []attache.Problem
 	frame.Manifest, problems = readManifest(frame.ManifestFile, folder)
 	if len(problems) > 0 {
-		frame.Fatal = last == nil
-		if last != nil {
-			frame.ManifestFile = last
-			frame.Manifest, _ = readManifest(last, folder)
+		frame.Fatal = last == nil || last.Fatal
+		if !frame.Fatal {
+			frame.Manifest, frame.ManifestFile = last.Manifest, last.ManifestFile
 		}
 	}
 	frame.Features, more = readFeatures(tree)

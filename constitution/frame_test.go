@@ -36,7 +36,6 @@ func sentences(list []attache.Problem) string {
 	return b.String()
 }
 
-// row H1
 // Each archive is a small brain and, in the file named want, every sentence that
 // it earns. Run with -update to write them anew, and read the difference.
 func TestMistakes(t *testing.T) {
@@ -129,15 +128,20 @@ func TestDefaultsAreThoseOfTheDecisions(t *testing.T) {
 func TestBrokenManifestKeepsTheLastGoodOne(t *testing.T) {
 	good, _ := Read(brain(ManifestPath, "name: Good\n"), "shop", nil)
 	tree := brain(ManifestPath, "nmae: Bad\n", "features/a/desk.agent.md", "---\nname: Desk\n---\nHi\n")
-	kept, problems := Read(tree, "shop", good.ManifestFile)
+	kept, problems := Read(tree, "shop", &good)
 	if kept.Manifest.Name != "Good" || kept.Fatal || len(problems) != 1 || kept.ManifestFile != good.ManifestFile {
 		t.Errorf("%q %v %s", kept.Manifest.Name, kept.Fatal, sentences(problems))
 	}
 	if _, ok := kept.Role("desk"); !ok {
 		t.Error("the rest of the brain is read all the same")
 	}
-	if first, _ := Read(tree, "shop", nil); !first.Fatal {
-		t.Error("without an earlier MANIFEST a broken one is fatal")
+	first, _ := Read(tree, "shop", nil)
+	again, _ := Read(tree, "shop", &first)
+	if !first.Fatal || !again.Fatal {
+		t.Error("without an earlier good MANIFEST a broken one is fatal")
+	}
+	if none, _ := Read(brain(), "shop", nil); func() bool { f, _ := Read(tree, "shop", &none); return f.Fatal || f.Manifest.Name != "shop" }() {
+		t.Error("no MANIFEST is a good one")
 	}
 }
 

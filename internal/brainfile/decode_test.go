@@ -96,7 +96,6 @@ func TestDecodeKeepsDefaultsOfWhatIsNotGiven(t *testing.T) {
 	}
 }
 
-// row A3
 // Each archive holds a file and, below it, the exact sentences that it earns.
 // Run with -update to write them anew, and read the difference.
 func TestMistakes(t *testing.T) {

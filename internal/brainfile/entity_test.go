@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-// row A2
 func TestIDsAreUniqueInTheWholeBrain(t *testing.T) {
 	tree := Of(New("features/a/desk.agent.md", nil), New("features/b/deep/desk.agent.md", nil), New("features/b/desk.context.md", nil),
 		New("features/c/other.agent.md", nil), New("features/c/two words.agent.md", nil))

@@ -192,7 +192,6 @@ func until(t *testing.T, calls <-chan struct{}, what string, holds func() bool) 
 	}
 }
 
-// row A9
 func TestWatchNoticesEveryKindOfSave(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "features/a/x.md", "one")
