@@ -16,7 +16,7 @@
 // # One update, walked
 //
 // Somebody writes in a topic of a group. Telegram hands the update to a poller or
-// to a webhook in internal/telegram. Its raw JSON becomes a row before anything
+// to a webhook in internal/telegram/updates. Its raw JSON becomes a row before anything
 // else happens; only then the poller's offset moves, or the webhook is answered.
 // From here on a kill loses nothing.
 //
@@ -55,14 +55,22 @@
 //   - internal/postgres: finds or fetches a Postgres, runs a private one, adopts it after a crash
 //   - internal/store: the pool, transactions, migrations, leases, LISTEN; each owner of tables keeps its own SQL
 //   - internal/engine: durable work, a thin port over DBOS Transact
-//   - internal/telegram: Telegram's shapes: polling, webhook, updates to messages, Markdown to parts, calls and their pace
+//   - internal/telegram: calls of a bot, their pace and what became of them
+//   - internal/telegram/updates: polling, webhook, and updates to messages
+//   - internal/telegram/richtext: an answer's Markdown to parts that Telegram takes
 //   - internal/brainfile: a brain's text files, read strictly: every mistake with line, column and the nearest right name
 //   - internal/model: OpenAI-compatible models behind types of our own
 //
 // Floor 2, deciders; each owns one question and answers it from plain values:
 //
-//   - engage: when a burst of messages ends
+//   - access: access.yaml: who is let in where, which role answers, and what a chat is bound to
+//   - engage: whether a message is for the bot, and when a burst of messages ends
+//   - constitution: MANIFEST.yaml, features, roles and principles: the brain's frame
 //   - internal/prompt: what a model reads, in an order whose front never changes
+//
+// Between the floors:
+//
+//   - internal/brain: everything read from a brain's files as one whole, swapped as one pointer
 //
 // Floor 3, the walk:
 //
@@ -85,7 +93,7 @@
 // # Where to look first
 //
 // A chat that gets no answer: the verdict and its why, in gateway's intake. An answer
-// that looks wrong in Telegram: the parts, in internal/telegram. Something said
+// that looks wrong in Telegram: the parts, in internal/telegram/richtext. Something said
 // twice or not at all: the posts table and its fates, in gateway. A test that must
 // talk to Telegram: internal/telegramsim, never the network.
 package attache
