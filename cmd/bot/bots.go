@@ -11,6 +11,7 @@ import (
 	"attache/engage"
 	"attache/gateway"
 	"attache/internal/telegram"
+	"attache/internal/telegram/updates"
 )
 
 // bot is one bot of the program: its calls, its gate, and how its updates arrive.
@@ -19,7 +20,7 @@ type bot struct {
 	p      *program
 	client *telegram.Client
 	sender *telegram.Sender
-	poller *telegram.Poller
+	poller *updates.Poller
 	secret attache.Secret // of its webhook
 	log    *slog.Logger
 	me     atomic.Pointer[telegram.Me]
@@ -27,14 +28,14 @@ type bot struct {
 
 func (p *program) newBot(ctx context.Context, id attache.BotID, token attache.Secret) (*bot, error) {
 	client := telegram.NewClient(telegram.ClientOptions{Bot: id, Token: token, BaseURL: p.flags.TelegramAPI, Log: p.log})
-	b := &bot{id: id, p: p, client: client, log: p.log, secret: telegram.WebhookSecret(token)}
+	b := &bot{id: id, p: p, client: client, log: p.log, secret: updates.WebhookSecret(token)}
 	b.sender = telegram.NewSender(telegram.SenderOptions{Client: client, Pace: p.pace, OnHold: p.gateway.Hold})
 	holds, err := p.gateway.Holds(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("the pauses of bot %s cannot be read: %w", id, err)
 	}
 	b.sender.Restore(holds)
-	b.poller = telegram.NewPoller(telegram.PollerOptions{Client: client, Inbox: p.gateway, Log: p.log})
+	b.poller = updates.NewPoller(updates.PollerOptions{Client: client, Inbox: p.gateway, Log: p.log})
 	return b, nil
 }
 
@@ -49,7 +50,7 @@ func (b *bot) run(ctx context.Context) {
 	if b.meet(ctx) {
 		b.p.gateway.Serve(gateway.Bot{
 			ID: b.id, Courier: courier{b.sender}, Typing: b.sender.Typing,
-			Decode: func(raw []byte) (attache.Update, error) { return telegram.Decode(b.id, raw) },
+			Decode: func(raw []byte) (attache.Update, error) { return updates.Decode(b.id, raw) },
 			Judge:  b.judge,
 		})
 	}
@@ -60,7 +61,7 @@ func (b *bot) run(ctx context.Context) {
 func (b *bot) receive(ctx context.Context) {
 	if b.p.flags.PublicURL != "" {
 		b.keepTrying(ctx, "setting the webhook", func(ctx context.Context) error {
-			return telegram.RegisterWebhook(ctx, b.client, b.p.flags.PublicURL, b.secret)
+			return updates.RegisterWebhook(ctx, b.client, b.p.flags.PublicURL, b.secret)
 		})
 		return
 	}
@@ -106,7 +107,7 @@ func (b *bot) pollWhile(ctx context.Context, lost <-chan struct{}) {
 // meet asks Telegram who the bot is, until it answers; false when ctx ended first.
 func (b *bot) meet(ctx context.Context) bool {
 	b.keepTrying(ctx, "asking Telegram who this bot is", func(ctx context.Context) error {
-		me, err := telegram.GetMe(ctx, b.client)
+		me, err := b.client.Me(ctx)
 		if err == nil {
 			b.me.Store(&me)
 			b.log.Info("the bot is there", "bot", b.id, "why", "@"+me.Username)

@@ -47,7 +47,7 @@ func checkTelegram(ctx context.Context, f *flags) []doctor.Finding {
 	}
 	var out []doctor.Finding
 	for id, token := range found {
-		_, err := telegram.GetMe(ctx, telegram.NewClient(telegram.ClientOptions{Bot: id, Token: token, BaseURL: f.TelegramAPI}))
+		_, err := telegram.NewClient(telegram.ClientOptions{Bot: id, Token: token, BaseURL: f.TelegramAPI}).Me(ctx)
 		var call *telegram.CallError
 		switch {
 		case err == nil:

@@ -6,30 +6,41 @@ import (
 	"time"
 
 	"attache"
-	"attache/internal/telegram"
+	"attache/internal/telegram/updates"
 )
 
 // handler serves what needs no login (interface § 7): health and webhooks.
 func (p *program) handler() http.Handler {
-	secrets := map[attache.BotID]attache.Secret{}
-	for _, b := range p.bots {
-		secrets[b.id] = b.secret
-	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, map[string]any{"ok": true})
 	})
 	mux.HandleFunc("GET /readyz", p.ready)
-	mux.Handle("/telegram/{bot}", telegram.NewWebhook(telegram.WebhookOptions{Secrets: secrets, Inbox: p.gateway, Log: p.log}))
+	mux.Handle("/telegram/{bot}", p.webhook)
 	return mux
 }
 
-// ready answers 200 when the database answers and every bot that this process
-// polls for had a successful poll not long ago (a quiet chat is no trouble).
+// newWebhook takes in the updates of every bot.
+func (p *program) newWebhook() *updates.Webhook {
+	secrets := map[attache.BotID]attache.Secret{}
+	for _, b := range p.bots {
+		secrets[b.id] = b.secret
+	}
+	return updates.NewWebhook(updates.WebhookOptions{Secrets: secrets, Inbox: p.gateway, Log: p.log})
+}
+
+// ready answers 200 when the database answers and updates come in: what a webhook
+// brought is stored, or every bot that this process polls for had a successful
+// poll not long ago (a quiet chat is no trouble).
 func (p *program) ready(w http.ResponseWriter, r *http.Request) {
 	problems := map[string]string{}
 	if err := p.db.Ping(r.Context()); err != nil {
 		problems["database"] = "it does not answer"
+	}
+	if p.flags.PublicURL != "" {
+		if _, why := p.webhook.Healthy(); why != "" {
+			problems["webhook"] = why
+		}
 	}
 	for _, b := range p.bots {
 		if b.me.Load() == nil {

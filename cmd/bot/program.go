@@ -14,7 +14,8 @@ import (
 	"attache"
 	"attache/gateway"
 	"attache/internal/engine"
-	"attache/internal/telegram"
+	"attache/internal/telegram/richtext"
+	"attache/internal/telegram/updates"
 )
 
 // program is a running Attaché: the wiring of `run` and `demo`. The order of its
@@ -26,6 +27,7 @@ type program struct {
 	engine  *engine.Engine
 	gateway *gateway.Gateway
 	bots    []*bot
+	webhook *updates.Webhook // for all of them
 	pace    bool
 	merge   time.Duration
 }
@@ -63,7 +65,7 @@ func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.
 	}
 	p.gateway, err = gateway.New(ctx, gateway.Options{
 		DB: p.db.DB, Engine: p.engine, Executor: executor, Alone: p.db.alone(), Log: p.log,
-		Compose: telegram.Compose, Simpler: telegram.Simpler, Retarget: telegram.Retarget, Answer: echo,
+		Compose: richtext.Compose, Simpler: richtext.Simpler, Retarget: richtext.Retarget, Answer: echo,
 	})
 	if err != nil {
 		return err
@@ -75,6 +77,7 @@ func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.
 		}
 		p.bots = append(p.bots, b)
 	}
+	p.webhook = p.newWebhook()
 	return p.engine.Launch()
 }
 

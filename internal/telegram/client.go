@@ -84,6 +84,9 @@ func newHTTPClient() *http.Client {
 	}
 }
 
+// Bot gives the brain's own name of the bot that speaks through the client.
+func (c *Client) Bot() attache.BotID { return c.bot }
+
 // CallError is the only error of Client.Call: what Telegram answered, or why
 // there is no answer. It never holds the token.
 type CallError struct {
@@ -98,8 +101,11 @@ type CallError struct {
 	// out and must not be repeated blindly (decisions § 7.5).
 	Certain bool
 
-	foreign bool // the answer was not the Bot API's, but of something in front of it
-	cause   error
+	// Foreign says that the answer was not the Bot API's, but of something in front
+	// of it: its code tells nothing of the token, the chat or the call.
+	Foreign bool
+
+	cause error
 }
 
 // Error gives the method, the code and Telegram's words.
@@ -204,7 +210,7 @@ func readAnswer(resp *http.Response, answer []byte, result any) *CallError {
 			Description: "not an answer of the Bot API: " + strings.ToValidUTF8(string(answer[:min(len(answer), 400)]), ""),
 			RetryAfter:  retryHeader(resp),
 			Certain:     resp.StatusCode >= 400 && resp.StatusCode < 500,
-			foreign:     true,
+			Foreign:     true,
 		}
 	}
 	if !e.OK {

@@ -20,22 +20,25 @@ type Me struct {
 	Topics     bool // private chats with the bot have topics
 }
 
-// GetMe asks who the client's bot is. A wrong token is a CallError with code 401,
-// or 404 when it does not even look like one.
-func GetMe(ctx context.Context, client *Client) (Me, error) {
+// Me asks who the client's bot is. A wrong token is a CallError with code 401, or
+// 404 when it does not even look like one.
+func (c *Client) Me(ctx context.Context) (Me, error) {
 	var in struct {
-		inUser
-		CanReadAll bool `json:"can_read_all_group_messages"`
-		Topics     bool `json:"has_topics_enabled"`
+		ID         int64  `json:"id"`
+		FirstName  string `json:"first_name"`
+		LastName   string `json:"last_name"`
+		Username   string `json:"username"`
+		CanReadAll bool   `json:"can_read_all_group_messages"`
+		Topics     bool   `json:"has_topics_enabled"`
 	}
-	if err := client.Call(ctx, "getMe", nil, &in); err != nil {
+	if err := c.Call(ctx, "getMe", nil, &in); err != nil {
 		return Me{}, err
 	}
-	p := in.person()
-	if p.ID == "" {
+	if in.ID == 0 {
 		return Me{}, errors.New("getMe was answered without an id; is TELEGRAM_API_URL the address of a Bot API server?")
 	}
-	return Me{ID: in.ID, Username: p.Username, Name: p.Name, CanReadAll: in.CanReadAll, Topics: in.Topics}, nil
+	name := strings.TrimSpace(in.FirstName + " " + in.LastName)
+	return Me{ID: in.ID, Username: in.Username, Name: name, CanReadAll: in.CanReadAll, Topics: in.Topics}, nil
 }
 
 // Command is one entry of the list that Telegram shows for a bot.
@@ -54,18 +57,18 @@ type CommandScope struct {
 
 // PublishCommands replaces the list of a scope; an empty list removes it. At most
 // 100 commands.
-func PublishCommands(ctx context.Context, client *Client, scope CommandScope, commands []Command) error {
+func (c *Client) PublishCommands(ctx context.Context, scope CommandScope, commands []Command) error {
 	name := regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
-	for _, c := range commands {
-		if n := utf8.RuneCountInString(c.Description); !name.MatchString(c.Name) || n < 1 || n > 256 {
-			return fmt.Errorf("/%s cannot be published: a name is 1 to 32 of a-z, 0-9 and _, a description 1 to 256 characters", c.Name)
+	for _, cmd := range commands {
+		if n := utf8.RuneCountInString(cmd.Description); !name.MatchString(cmd.Name) || n < 1 || n > 256 {
+			return fmt.Errorf("/%s cannot be published: a name is 1 to 32 of a-z, 0-9 and _, a description 1 to 256 characters", cmd.Name)
 		}
 	}
 	params := struct {
 		Commands []Command    `json:"commands"`
 		Scope    CommandScope `json:"scope"`
 	}{append([]Command{}, commands...), scope}
-	return client.Call(ctx, "setMyCommands", params, nil)
+	return c.Call(ctx, "setMyCommands", params, nil)
 }
 
 // maxNotice is the length of the notice that answers a press, in UTF-16 units.
@@ -74,12 +77,12 @@ const maxNotice = 200
 // AnswerPress ends the waiting of a button: id is attache.Press.ID, text is shown
 // as a short notice (cut at 200 units; may be empty). A press that Telegram calls
 // too old is over: that is no error, and nothing to try again.
-func AnswerPress(ctx context.Context, client *Client, id, text string) error {
+func (c *Client) AnswerPress(ctx context.Context, id, text string) error {
 	params := struct {
 		ID   string `json:"callback_query_id"`
 		Text string `json:"text,omitempty"`
 	}{id, shorten(text, maxNotice)}
-	err := client.Call(ctx, "answerCallbackQuery", params, nil)
+	err := c.Call(ctx, "answerCallbackQuery", params, nil)
 	if e, ok := errors.AsType[*CallError](err); ok && e.Code == 400 && tooOld(e.Description) {
 		return nil
 	}

@@ -11,20 +11,20 @@ import (
 	"attache"
 )
 
-func TestGetMe(t *testing.T) {
+func TestMe(t *testing.T) {
 	client, _ := fakeAPI(t, answer(200, `{"ok":true,"result":{"id":77,"is_bot":true,"first_name":"Nova","last_name":"Bot","username":"nova_bot","can_join_groups":true,"can_read_all_group_messages":true,"has_topics_enabled":true}}`))
-	me, err := GetMe(t.Context(), client)
+	me, err := client.Me(t.Context())
 	if err != nil || me != (Me{ID: 77, Username: "nova_bot", Name: "Nova Bot", CanReadAll: true, Topics: true}) {
 		t.Errorf("%+v, %v", me, err)
 	}
 	client, _ = fakeAPI(t, answer(401, `{"ok":false,"error_code":401,"description":"Unauthorized"}`))
-	if _, err = GetMe(t.Context(), client); err == nil {
+	if _, err = client.Me(t.Context()); err == nil {
 		t.Error("no error")
 	} else if e, ok := errors.AsType[*CallError](err); !ok || e.Code != 401 {
 		t.Errorf("got %v", err)
 	}
 	client, _ = fakeAPI(t, answer(200, `{"ok":true,"result":{}}`))
-	if _, err = GetMe(t.Context(), client); err == nil || !strings.Contains(err.Error(), "TELEGRAM_API_URL") {
+	if _, err = client.Me(t.Context()); err == nil || !strings.Contains(err.Error(), "TELEGRAM_API_URL") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -47,13 +47,13 @@ func TestPublishCommands(t *testing.T) {
 		"none":     {CommandScope{Kind: "default"}, nil, `setMyCommands{"commands":[],"scope":{"type":"default"}}`},
 	}
 	for name, test := range tests {
-		if err := PublishCommands(t.Context(), client, test.scope, test.commands); err != nil || body != test.want {
+		if err := client.PublishCommands(t.Context(), test.scope, test.commands); err != nil || body != test.want {
 			t.Errorf("%s: %s, %v", name, body, err)
 		}
 	}
 	body = ""
 	for _, bad := range []Command{{"Stop", "x"}, {"/stop", "x"}, {"", "x"}, {"stop", ""}, {strings.Repeat("a", 33), "x"}, {"stop", strings.Repeat("é", 257)}} {
-		if err := PublishCommands(t.Context(), client, CommandScope{Kind: "default"}, []Command{bad}); err == nil || body != "" {
+		if err := client.PublishCommands(t.Context(), CommandScope{Kind: "default"}, []Command{bad}); err == nil || body != "" {
 			t.Errorf("%v was sent", bad)
 		}
 	}
@@ -66,13 +66,13 @@ func TestAnswerPress(t *testing.T) {
 		_ = json.NewDecoder(r.Body).Decode(&got)
 		answer(200, `{"ok":true,"result":true}`)(w, r)
 	})
-	if err := AnswerPress(t.Context(), client, "4382", strings.Repeat("😀", 150)); err != nil {
+	if err := client.AnswerPress(t.Context(), "4382", strings.Repeat("😀", 150)); err != nil {
 		t.Fatal(err)
 	}
 	if got["callback_query_id"] != "4382" || got["text"] != strings.Repeat("😀", 99)+"…" {
 		t.Errorf("sent %v", got)
 	}
-	if err := AnswerPress(t.Context(), client, "4382", ""); err != nil || len(got) != 1 {
+	if err := client.AnswerPress(t.Context(), "4382", ""); err != nil || len(got) != 1 {
 		t.Errorf("sent %v, %v", got, err)
 	}
 	for words, want := range map[string]bool{
@@ -80,7 +80,7 @@ func TestAnswerPress(t *testing.T) {
 		"Bad Request: MESSAGE_TOO_LONG": false,
 	} {
 		client, _ := fakeAPI(t, answer(400, `{"ok":false,"error_code":400,"description":"`+words+`"}`))
-		if err := AnswerPress(t.Context(), client, "1", "x"); (err == nil) != want {
+		if err := client.AnswerPress(t.Context(), "1", "x"); (err == nil) != want {
 			t.Errorf("%s: %v", words, err)
 		}
 	}

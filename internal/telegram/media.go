@@ -20,12 +20,12 @@ import (
 //
 // A file that is too large is an attache.Error of KindRefused, anything else one
 // of KindOutside; neither holds the token.
-func Download(ctx context.Context, client *Client, fileID string, max int64) ([]byte, string, error) {
+func (c *Client) Download(ctx context.Context, fileID string, max int64) ([]byte, string, error) {
 	var file struct {
 		Path string `json:"file_path"`
 		Size int64  `json:"file_size"`
 	}
-	err := client.Call(ctx, "getFile", map[string]string{"file_id": fileID}, &file)
+	err := c.Call(ctx, "getFile", map[string]string{"file_id": fileID}, &file)
 	if e, ok := errors.AsType[*CallError](err); ok && strings.Contains(e.Description, "file is too big") {
 		return nil, "", tooBig(max, err)
 	}
@@ -35,7 +35,7 @@ func Download(ctx context.Context, client *Client, fileID string, max int64) ([]
 	if file.Size > max {
 		return nil, "", tooBig(max, fmt.Errorf("it has %d bytes", file.Size))
 	}
-	data, err := client.fetchFile(ctx, file.Path, max)
+	data, err := c.fetchFile(ctx, file.Path, max)
 	if err != nil {
 		return nil, "", notFetched(err)
 	}

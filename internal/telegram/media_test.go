@@ -51,7 +51,7 @@ func TestDownload(t *testing.T) {
 					t.Errorf("asked for %s", r.URL.Path)
 				}
 			})
-			data, mime, err := Download(t.Context(), client, "F", test.max)
+			data, mime, err := client.Download(t.Context(), "F", test.max)
 			if fetched != test.fetching {
 				t.Errorf("fetched: %v", fetched)
 			}
@@ -76,7 +76,7 @@ func TestDownload(t *testing.T) {
 			}
 			cut("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")(w, r)
 		})
-		_, _, err := Download(t.Context(), client, "F", 1000)
+		_, _, err := client.Download(t.Context(), "F", 1000)
 		if e, ok := errors.AsType[*attache.Error](err); !ok || e.Kind != attache.KindOutside {
 			t.Errorf("got %v", err)
 		}

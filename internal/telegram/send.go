@@ -108,7 +108,7 @@ func (s *Sender) Deliver(ctx context.Context, part attache.Part) attache.Deliver
 func (s *Sender) note(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e, ok := errors.AsType[*CallError](err); ok && (e.Code == 0 || e.Code >= 500 || e.foreign) {
+	if e, ok := errors.AsType[*CallError](err); ok && (e.Code == 0 || e.Code >= 500 || e.Foreign) {
 		s.failures++
 		return
 	}
@@ -209,7 +209,7 @@ func judge(method string, e *CallError) attache.Delivery {
 		return attache.Delivery{Fate: attache.FateUnknown, Why: why}
 	case e.Code == 429:
 		return attache.Delivery{Fate: attache.FateHeld, After: cmp.Or(e.RetryAfter, floodPause), Why: why}
-	case e.Code == 0, e.Code >= 500, e.foreign:
+	case e.Code == 0, e.Code >= 500, e.Foreign:
 		return attache.Delivery{Fate: attache.FateHeld, Why: why}
 	case e.Code == 401, e.Code == 404 && method != "sendRichMessage" && !mentions(e.Description, "method"):
 		return attache.Delivery{Fate: attache.FateHeld, After: tokenPause, Why: "Telegram does not know this bot's token; put a valid one in place: " + why}

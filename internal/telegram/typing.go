@@ -16,6 +16,10 @@ const (
 	typingSoon  = time.Second
 )
 
+// generalThread is the topic that every forum has; Telegram refuses its number in
+// a call, and names it in an answer (decisions § 7.2).
+const generalThread attache.ThreadID = 1
+
 // typists holds one clock for each chat in which the bot types, so that the
 // topics of a chat do not add up (design/traps.md, "typing per session").
 type typists struct {

@@ -1,4 +1,4 @@
-package telegram
+package updates
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"attache"
 )
 
-// SplitUpdates takes the `result` of getUpdates apart. Each update stands alone: an
+// split takes the `result` of getUpdates apart. Each update stands alone: an
 // element whose update_id cannot be read is a problem and is left out, the others
 // are given in Telegram's order, each id once. A result that is no list is one
 // problem and no updates.
@@ -18,7 +18,7 @@ import (
 // The JSON of an update is made storable: PostgreSQL's jsonb refuses NUL, single
 // surrogates, very deep nesting and numbers beyond its range, and one update that
 // is refused for ever would hold up all that come after it.
-func SplitUpdates(result []byte) ([]attache.RawUpdate, []error) {
+func split(result []byte) ([]attache.RawUpdate, []error) {
 	var elements []json.RawMessage
 	if err := json.Unmarshal(result, &elements); err != nil || elements == nil {
 		return nil, []error{fmt.Errorf("getUpdates gave no list of updates (%d bytes)", len(result))}
@@ -41,16 +41,16 @@ func SplitUpdates(result []byte) ([]attache.RawUpdate, []error) {
 
 // rawUpdate reads the id of one update and makes the rest storable.
 func rawUpdate(raw []byte) (attache.RawUpdate, bool) {
-	id, ok := UpdateID(raw)
+	id, ok := updateID(raw)
 	if !ok {
 		return attache.RawUpdate{}, false
 	}
 	return attache.RawUpdate{ID: id, JSON: storable(id, raw)}, true
 }
 
-// UpdateID reads the update_id of an update that may otherwise be undecodable or
+// updateID reads the update_id of an update that may otherwise be undecodable or
 // even cut short. It reports false when there is none that could be an id.
-func UpdateID(raw []byte) (int64, bool) {
+func updateID(raw []byte) (int64, bool) {
 	var in struct {
 		ID json.RawMessage `json:"update_id"`
 	}

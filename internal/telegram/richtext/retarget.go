@@ -1,4 +1,4 @@
-package telegram
+package richtext
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ func Retarget(p attache.Part, to attache.Place) attache.Part {
 	delete(params, "reply_parameters")
 	delete(params, "message_thread_id")
 	params["chat_id"], _ = json.Marshal(int64(to.Chat)) // a number always marshals
-	if to.Thread > 1 {
+	if to.Thread > generalThread {
 		params["message_thread_id"], _ = json.Marshal(int64(to.Thread))
 	}
 	raw, err := json.Marshal(params)

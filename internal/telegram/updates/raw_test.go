@@ -1,4 +1,4 @@
-package telegram
+package updates
 
 import (
 	"bytes"
@@ -38,7 +38,7 @@ func TestSplitUpdates(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			updates, problems := SplitUpdates([]byte(test.result))
+			updates, problems := split([]byte(test.result))
 			if idsOf(updates) != test.ids || len(problems) != test.problems {
 				t.Errorf("got %q, %v", idsOf(updates), problems)
 			}
@@ -62,7 +62,7 @@ func TestUpdateID(t *testing.T) {
 		``:                                               0,
 	}
 	for raw, want := range tests {
-		if id, ok := UpdateID([]byte(raw)); ok != (want != 0) || ok && id != want {
+		if id, ok := updateID([]byte(raw)); ok != (want != 0) || ok && id != want {
 			t.Errorf("%s: %d, %v", raw, id, ok)
 		}
 	}
@@ -104,7 +104,7 @@ func FuzzSplitUpdates(f *testing.F) {
 	f.Add([]byte(`[{"update_id":5,"t":"\u0000\ud83d\ude00\ude00"},{"update_id":6,"n":1e9999}]`))
 	f.Add([]byte(`[{"update_id":5},[[[[]]]],null]`))
 	f.Fuzz(func(t *testing.T, result []byte) {
-		updates, _ := SplitUpdates(result)
+		updates, _ := split(result)
 		one, ok := rawUpdate(result) // as the webhook reads it
 		if ok {
 			updates = append(updates, one)
@@ -113,7 +113,7 @@ func FuzzSplitUpdates(f *testing.F) {
 			if !json.Valid(u.JSON) || !utf8.Valid(u.JSON) || u.ID <= 0 || u.ID > maxUpdateID {
 				t.Fatalf("not storable: %d %q", u.ID, u.JSON)
 			}
-			if id, ok := UpdateID(u.JSON); !ok || id != u.ID {
+			if id, ok := updateID(u.JSON); !ok || id != u.ID {
 				t.Errorf("the id %d became %d in %q", u.ID, id, u.JSON)
 			}
 			if again := storable(u.ID, u.JSON); !bytes.Equal(again, u.JSON) {
@@ -129,7 +129,7 @@ func BenchmarkSplitUpdates(b *testing.B) {
 	b.SetBytes(int64(len(result)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, problems := SplitUpdates(result); len(problems) > 0 {
+		if _, problems := split(result); len(problems) > 0 {
 			b.Fatal(problems)
 		}
 	}

@@ -1,4 +1,4 @@
-package telegram
+package updates
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"attache"
+	"attache/internal/telegram"
 )
 
 // Inbox is where received updates are stored until they are handled.
@@ -29,7 +30,7 @@ type Inbox interface {
 
 // PollerOptions says for which bot updates are fetched and where they go.
 type PollerOptions struct {
-	Client  *Client
+	Client  *telegram.Client
 	Inbox   Inbox
 	Log     *slog.Logger
 	Timeout time.Duration // how long Telegram holds an empty poll: whole seconds, 1 to 50, default 50
@@ -54,7 +55,7 @@ const (
 // Telegram hears the offset that confirms it (decisions § 7.1), and every fault
 // ends by itself when its cause is gone.
 type Poller struct {
-	client  *Client
+	client  *telegram.Client
 	inbox   Inbox
 	log     *slog.Logger
 	timeout time.Duration
@@ -88,10 +89,10 @@ func NewPoller(o PollerOptions) *Poller {
 	p := &Poller{
 		client:  o.Client,
 		inbox:   o.Inbox,
-		log:     log.With("bot", o.Client.bot),
+		log:     log.With("bot", o.Client.Bot()),
 		timeout: min(max(timeout.Round(time.Second), time.Second), 50*time.Second),
 	}
-	p.health.bot, p.health.log, p.health.again = o.Client.bot, p.log, "polling works again"
+	p.health.bot, p.health.log, p.health.again = o.Client.Bot(), p.log, "polling works again"
 	return p
 }
 
@@ -138,7 +139,7 @@ func (p *Poller) round(ctx context.Context) (wait time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	updates, problems := SplitUpdates(result)
+	updates, problems := split(result)
 	if len(updates) == 0 && len(problems) == 0 {
 		return emptyPace - time.Since(began), nil
 	}
@@ -155,7 +156,7 @@ func (p *Poller) removeWebhook(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, webhookPatience)
 	defer cancel()
 	err := p.client.Call(ctx, "deleteWebhook", nil, nil)
-	e, _ := errors.AsType[*CallError](err)
+	e, _ := errors.AsType[*telegram.CallError](err)
 	switch {
 	case err == nil:
 		p.webhook = hookGone
@@ -171,7 +172,7 @@ func (p *Poller) findOffset(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, keepPatience)
 	defer cancel()
-	offset, err := p.inbox.Offset(ctx, p.client.bot)
+	offset, err := p.inbox.Offset(ctx, p.client.Bot())
 	if err != nil {
 		return &fault{kind: faultStore, cause: err}
 	}
@@ -220,7 +221,7 @@ func (p *Poller) take(ctx context.Context, asked int64, updates []attache.RawUpd
 	}
 	ctx, cancel := context.WithTimeout(ctx, keepPatience)
 	defer cancel()
-	if err := p.inbox.Keep(ctx, p.client.bot, updates); err != nil {
+	if err := p.inbox.Keep(ctx, p.client.Bot(), updates); err != nil {
 		return &fault{kind: faultStore, cause: err}
 	}
 	if len(problems) > 0 {

@@ -1,4 +1,4 @@
-package telegram
+package updates
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"attache"
+	"attache/internal/telegram"
 )
 
 // faultKind says what stands in the way of polling. An outage has a kind, and its
@@ -37,8 +38,8 @@ func (f *fault) Error() string { return f.cause.Error() }
 // faultOf sorts an error of a call.
 func faultOf(err error) *fault {
 	f := &fault{kind: faultNetwork, cause: err}
-	e, ok := errors.AsType[*CallError](err)
-	if !ok || e.foreign && e.Code != 429 { // the status of a page in front of Telegram says nothing of the token
+	e, ok := errors.AsType[*telegram.CallError](err)
+	if !ok || e.Foreign && e.Code != 429 { // the status of a page in front of Telegram says nothing of the token
 		return f
 	}
 	switch e.Code {
@@ -110,6 +111,7 @@ type health struct {
 	mu          sync.Mutex
 	lastSuccess time.Time
 	problem     string
+	failed      time.Time // when the last fault was
 
 	kind   faultKind // of the outage that is on; empty when all is well
 	tries  int       // of this kind, so far
@@ -122,6 +124,13 @@ func (h *health) state() (time.Time, string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.lastSuccess, h.problem
+}
+
+// age is how long ago the last fault was.
+func (h *health) age() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return time.Since(h.failed)
 }
 
 // fault notes a poll that did not succeed and gives the pause before the next.
@@ -138,7 +147,7 @@ func (h *health) fault(err error) time.Duration {
 	if h.kind != f.kind {
 		h.kind, h.tries = f.kind, 0
 	}
-	h.problem = f.kind.sentence(h.bot) + " (" + f.Error() + ")"
+	h.failed, h.problem = time.Now(), f.kind.sentence(h.bot)+" ("+f.Error()+")"
 	h.tell(f)
 	h.tries++
 	return f.delay(h.tries - 1)

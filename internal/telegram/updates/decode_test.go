@@ -1,4 +1,4 @@
-package telegram
+package updates
 
 import (
 	"encoding/json"

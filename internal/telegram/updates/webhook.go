@@ -1,4 +1,4 @@
-package telegram
+package updates
 
 import (
 	"cmp"
@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"attache"
+	"attache/internal/telegram"
 )
 
 // WebhookOptions says which bots receive by webhook and where the updates go.
@@ -68,8 +69,16 @@ func NewWebhook(o WebhookOptions) *Webhook {
 }
 
 // Healthy tells when the last update was stored (zero: none yet) and in one
-// sentence what is wrong with storing them, or "".
-func (h *Webhook) Healthy() (lastSuccess time.Time, problem string) { return h.health.state() }
+// sentence what has been wrong with storing them in the last minute, or "". An
+// older problem is not told: a process that gets no updates because it is called
+// unwell could never show that it is well again.
+func (h *Webhook) Healthy() (lastSuccess time.Time, problem string) {
+	lastSuccess, problem = h.health.state()
+	if h.health.age() > time.Minute {
+		problem = ""
+	}
+	return lastSuccess, problem
+}
 
 // Unreadable counts the deliveries that had no readable update_id.
 func (h *Webhook) Unreadable() int64 { return h.unreadable.Load() }
@@ -169,18 +178,18 @@ func WebhookSecret(token attache.Secret) attache.Secret {
 // RegisterWebhook tells Telegram to deliver the client's bot's updates to
 // <publicURL>/telegram/<bot> with that secret. What is pending is delivered too.
 // Doing it again, as every replica does at start, changes nothing.
-func RegisterWebhook(ctx context.Context, client *Client, publicURL string, secret attache.Secret) error {
+func RegisterWebhook(ctx context.Context, client *telegram.Client, publicURL string, secret attache.Secret) error {
 	u, err := url.Parse(publicURL)
 	if err != nil || u.Host == "" || secret.Empty() {
-		return fmt.Errorf("no webhook for bot %s: %q is not an address such as https://bot.example.org; mend ATTACHE_PUBLIC_URL", client.bot, publicURL)
+		return fmt.Errorf("no webhook for bot %s: %q is not an address such as https://bot.example.org; mend ATTACHE_PUBLIC_URL", client.Bot(), publicURL)
 	}
 	params := struct {
 		URL     string   `json:"url"`
 		Secret  string   `json:"secret_token"`
 		Allowed []string `json:"allowed_updates"`
-	}{u.JoinPath("telegram", string(client.bot)).String(), secret.Reveal(), allowedUpdates()}
+	}{u.JoinPath("telegram", string(client.Bot())).String(), secret.Reveal(), allowedUpdates()}
 	if err := client.Call(ctx, "setWebhook", params, nil); err != nil {
-		return fmt.Errorf("no webhook for bot %s at %s: %w", client.bot, params.URL, err)
+		return fmt.Errorf("no webhook for bot %s at %s: %w", client.Bot(), params.URL, err)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package telegram
+package updates
 
 import (
 	"bufio"
@@ -11,6 +11,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"attache"
 )
@@ -107,6 +109,22 @@ func TestWebhookStoreAwayAndBack(t *testing.T) {
 	if idsOf(inbox.kept) != "7" || strings.Count(log.String(), "\n") != 2 || !strings.Contains(log.String(), "updates can be stored again") {
 		t.Errorf("kept %q\n%s", idsOf(inbox.kept), log)
 	}
+}
+
+// A process that is called unwell gets no updates, and so must get well by itself.
+func TestWebhookProblemIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, secret, _ := webhookFor(&memoryInbox{failing: 1})
+		deliver(h, "POST", "/telegram/nova", secret, strings.NewReader(`{"update_id":7}`))
+		time.Sleep(59 * time.Second)
+		if _, problem := h.Healthy(); !strings.Contains(problem, "cannot be stored") {
+			t.Errorf("problem %q", problem)
+		}
+		time.Sleep(2 * time.Second)
+		if _, problem := h.Healthy(); problem != "" {
+			t.Errorf("after a minute: %q", problem)
+		}
+	})
 }
 
 // endless counts what is read of it.

@@ -1,4 +1,4 @@
-package telegram
+package updates
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"attache"
+	"attache/internal/telegram"
 )
 
 // memoryInbox is an Inbox that can be told to fail.
@@ -131,7 +132,7 @@ func runPoll(t *testing.T, s *pollScript, inbox *memoryInbox, span time.Duration
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var log lockedBuffer
-		client := NewClient(ClientOptions{Bot: "nova", Token: attache.NewSecret(testToken), HTTP: &http.Client{Transport: s}})
+		client := telegram.NewClient(telegram.ClientOptions{Bot: "nova", Token: attache.NewSecret(testToken), HTTP: &http.Client{Transport: s}})
 		p := NewPoller(PollerOptions{Client: client, Inbox: inbox, Log: slog.New(slog.NewTextHandler(&log, nil))})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
@@ -417,7 +418,7 @@ func TestPollEndsInTheMiddleWithoutLoss(t *testing.T) {
 		s := &pollScript{answers: []string{batchOf(100)}}
 		ctx, cancel := context.WithCancel(t.Context())
 		inbox := &cancellingInbox{cancel: cancel}
-		client := NewClient(ClientOptions{Bot: "nova", Token: attache.NewSecret(testToken), HTTP: &http.Client{Transport: s}})
+		client := telegram.NewClient(telegram.ClientOptions{Bot: "nova", Token: attache.NewSecret(testToken), HTTP: &http.Client{Transport: s}})
 		if err := NewPoller(PollerOptions{Client: client, Inbox: inbox}).Run(ctx); err != nil {
 			t.Error(err)
 		}
@@ -442,7 +443,7 @@ func TestPollRunsAgainFromWhereTheInboxStands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &pollScript{answers: []string{batchOf(100), "cut", "cut", "cut", "cut", "cut", "cut"}}
 		inbox := &memoryInbox{}
-		client := NewClient(ClientOptions{Bot: "nova", Token: attache.NewSecret(testToken), HTTP: &http.Client{Transport: s}})
+		client := telegram.NewClient(telegram.ClientOptions{Bot: "nova", Token: attache.NewSecret(testToken), HTTP: &http.Client{Transport: s}})
 		p := NewPoller(PollerOptions{Client: client, Inbox: inbox})
 		run := func(span time.Duration, during func()) {
 			ctx, cancel := context.WithTimeout(t.Context(), span)

@@ -1,4 +1,4 @@
-package telegram
+package richtext
 
 import (
 	"bytes"
@@ -25,7 +25,8 @@ const (
 const generalThread attache.ThreadID = 1
 
 // Compose makes the parts of an answer, each within Telegram's limits (decisions
-// § 7.3, § 7.8, § 7.9). It is pure: the same answer gives the same bytes. Markdown that says nothing gives no parts.
+// § 7.3, § 7.8, § 7.9). It is pure: the same answer gives the same bytes. Markdown
+// that says nothing gives no parts.
 //
 // With FormatAuto, what entities can say in one message goes out as text with
 // entities; tables, headings, nested lists and longer texts as one rich message,

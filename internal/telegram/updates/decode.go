@@ -1,4 +1,4 @@
-package telegram
+package updates
 
 import (
 	"encoding/json"
@@ -32,7 +32,7 @@ func Decode(bot attache.BotID, raw []byte) (attache.Update, error) {
 		err = errors.New("it has no usable update_id")
 	}
 	if err != nil {
-		u.ID, _ = UpdateID(raw)
+		u.ID, _ = updateID(raw)
 		u.Kind = kindOf(raw)
 		return u, undecodable(u, err)
 	}
