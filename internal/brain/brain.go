@@ -125,10 +125,13 @@ func roles(frame constitution.Frame) map[attache.RoleID]access.Role {
 	return out
 }
 
-// wanted picks the text files of a brain. Pictures and the like are nobody's text.
+// wanted picks the text files of a brain. Pictures and the like are nobody's text,
+// and in the root itself only a feature's file that strayed there is of interest.
 func wanted(file string) bool {
-	return strings.Contains(file, "/") &&
-		slices.Contains([]string{".md", ".yaml", ".yml", ".ts", ".sql", ".toml", ".json"}, path.Ext(file))
+	if !strings.Contains(file, "/") {
+		return slices.ContainsFunc(brainfile.Kinds(), func(kind string) bool { return strings.HasSuffix(file, "."+kind+".md") })
+	}
+	return slices.Contains([]string{".md", ".yaml", ".yml", ".ts", ".sql", ".toml", ".json"}, path.Ext(file))
 }
 
 func holds(tree *brainfile.Tree, prefix string) bool {

@@ -116,7 +116,7 @@ func TestBrokenFilesStopNothingElse(t *testing.T) {
 	h, rec := open(t, dir)
 	rec.take()
 
-	write(t, dir, manifest, "nmae: Other\n", desk, "---\n---\nStill here.\n", "features/b/x.agent.md", "no frontmatter\n", "feature/y.agent.md", "---\n---\n")
+	write(t, dir, manifest, "nmae: Other\n", desk, "---\n---\nStill here.\n", "features/b/x.agent.md", "no frontmatter\n", "feature/y.agent.md", "---\n---\n", "z.agent.md", "---\n---\n", "README.md", "r")
 	h.Reload()
 	b := h.Current()
 	if b.Frame.Manifest.Name != "Shop" || b.Frame.Fatal || role(b) != "Still here." {
@@ -125,11 +125,12 @@ func TestBrokenFilesStopNothingElse(t *testing.T) {
 	want := `constitution/MANIFEST.yaml:1:1: the key "nmae" is not known here; did you mean name?
 feature:1:1: nothing is read from the folder feature; did you mean features?
 features/b/x.agent.md:1:1: the file has no frontmatter; begin it with a line ---, the keys, and another line ---
+z.agent.md:1:1: no agent is loaded from here; move it to features/<feature>/
 `
 	if got := sentences(h.Problems()); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	if log := rec.take(); strings.Count(log, "a file of the brain has a mistake") != 3 {
+	if log := rec.take(); strings.Count(log, "a file of the brain has a mistake") != 4 {
 		t.Error(log)
 	}
 	h.Reload()
