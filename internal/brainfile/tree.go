@@ -139,6 +139,10 @@ func (s *scan) take(path string, d fs.DirEntry) {
 	}
 	// The moment is taken before the read, so that a write during it counts as later.
 	fresh := entry{read: time.Now(), file: read(s.root, path)}
+	for tries := 3; known && tries > 0 && old.file.Text != "" && fresh.beingWritten(); tries-- {
+		time.Sleep(20 * time.Millisecond)
+		fresh = entry{read: time.Now(), file: read(s.root, path)}
+	}
 	if fresh.file == nil {
 		return
 	}
@@ -149,6 +153,12 @@ func (s *scan) take(path string, d fs.DirEntry) {
 		fresh.file = old.file // touched, not changed: what was made of it still holds
 	}
 	s.tree.entries[path] = fresh
+}
+
+// beingWritten reports whether a file was found empty: many programs save by
+// emptying a file and writing it anew, and what is between is nobody's text.
+func (e entry) beingWritten() bool {
+	return e.file != nil && e.file.Text == "" && e.file.Trouble == nil
 }
 
 // same reports whether the stamp proves that the file is still the one that was

@@ -151,6 +151,36 @@ func TestScanSeesEveryEdit(t *testing.T) {
 	}
 }
 
+// Between emptying a file and writing it anew there is no text to read; a file that
+// stays empty is empty all the same.
+func TestScanWaitsForAFileThatIsBeingSaved(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "features/a/x.md", "one")
+	tree, _ := Scan(dir, folders(), anything, nil)
+	at := filepath.Join(dir, "features/a/x.md")
+	if err := os.Truncate(at, 0); err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		if err := os.WriteFile(at, []byte("two"), 0o644); err != nil {
+			t.Error(err)
+		}
+	}()
+	tree, _ = Scan(dir, folders(), anything, tree)
+	<-written
+	if got := tree.File("features/a/x.md").Text; got != "two" {
+		t.Errorf("%q", got)
+	}
+	if err := os.Truncate(at, 0); err != nil {
+		t.Fatal(err)
+	}
+	if tree, _ = Scan(dir, folders(), anything, tree); tree.File("features/a/x.md").Text != "" {
+		t.Error("an emptied file is empty")
+	}
+}
+
 func TestTreeOfTextsHasTheSameHash(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "features/a/x.md", "one")
