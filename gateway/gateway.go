@@ -130,7 +130,9 @@ type Gateway struct {
 	trust   time.Time                    // until when no other process is held for dead; likewise
 	stopped atomic.Bool
 	working sync.WaitGroup
-	ctx     context.Context // ends when Run ends; work that is not a turn's own hangs on it
+	former  map[formerKey]attache.ChatID // the old numbers of migrated groups
+	ctx     context.Context              // ends when Run ends; work that is not a turn's own hangs on it
+	quit    context.CancelFunc
 }
 
 // New migrates the tables and registers the turn's work with the engine, which
@@ -153,7 +155,11 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 		fresh:   map[int64]Turn{},
 		chrome:  map[int64]bool{},
 		redone:  map[int64]time.Time{},
-		ctx:     ctx,
+		former:  map[formerKey]attache.ChatID{},
+	}
+	g.ctx, g.quit = context.WithCancel(context.WithoutCancel(ctx))
+	if err := g.loadFormer(ctx); err != nil {
+		return nil, err
 	}
 	o.Engine.Register("turn", g.turn)
 	return g, nil
@@ -176,6 +182,7 @@ func (g *Gateway) Serve(b Bot) {
 // ended, or have been waited for long enough: then the next start goes on with
 // them.
 func (g *Gateway) Run(ctx context.Context) error {
+	defer g.quit()
 	if err := g.register(ctx); err != nil {
 		return err
 	}
@@ -183,6 +190,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	g.working.Go(func() { g.forget(ctx) })
 	g.beat(ctx)
 	g.stopped.Store(true)
+	g.quit()
 	g.working.Wait()
 	return g.drain()
 }

@@ -17,6 +17,9 @@ func (g *Gateway) migrate(ctx context.Context, tx store.Tx, bot attache.BotID, m
 	if err != nil || tag.RowsAffected() == 0 {
 		return err
 	}
+	g.mu.Lock()
+	g.former[formerKey{bot, m.To}] = m.From
+	g.mu.Unlock()
 	g.log.Info("a group became a supergroup; its conversation goes on under the new number", "bot", bot, "chat", m.To, "why", "was "+m.From.String())
 	for _, sql := range []string{
 		`update attache.messages o set chat = $3 where bot = $1 and chat = $2
@@ -45,6 +48,39 @@ func (g *Gateway) migrate(ctx context.Context, tx store.Tx, bot attache.BotID, m
 		}
 	}
 	return err
+}
+
+// formerKey is a migrated group as one bot sees it.
+type formerKey struct {
+	bot  attache.BotID
+	chat attache.ChatID
+}
+
+// Formerly gives the number that a supergroup had as a group, for rules that still
+// name the old one; false when it is not known to have had another.
+func (g *Gateway) Formerly(bot attache.BotID, chat attache.ChatID) (attache.ChatID, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	old, ok := g.former[formerKey{bot, chat}]
+	return old, ok
+}
+
+// loadFormer reads the recorded migrations.
+func (g *Gateway) loadFormer(ctx context.Context) error {
+	rows, err := g.db.Pool().Query(ctx, `select bot, new_chat, old_chat from attache.chat_aliases`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var k formerKey
+		var old attache.ChatID
+		if err := rows.Scan(&k.bot, &k.chat, &old); err != nil {
+			return err
+		}
+		g.former[k] = old
+	}
+	return rows.Err()
 }
 
 // moved records a migration that a refused send told of.

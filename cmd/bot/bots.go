@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"attache"
-	"attache/engage"
 	"attache/gateway"
 	"attache/internal/telegram"
 	"attache/internal/telegram/updates"
@@ -23,13 +22,14 @@ type bot struct {
 	poller *updates.Poller
 	secret attache.Secret // of its webhook
 	log    *slog.Logger
+	loops  loops
 	me     atomic.Pointer[telegram.Me]
 }
 
 func (p *program) newBot(ctx context.Context, id attache.BotID, token attache.Secret) (*bot, error) {
 	client := telegram.NewClient(telegram.ClientOptions{Bot: id, Token: token, BaseURL: p.flags.TelegramAPI, Log: p.log})
 	b := &bot{id: id, p: p, client: client, log: p.log, secret: updates.WebhookSecret(token)}
-	b.sender = telegram.NewSender(telegram.SenderOptions{Client: client, Pace: p.pace, OnHold: p.gateway.Hold})
+	b.sender = telegram.NewSender(telegram.SenderOptions{Client: client, Pace: p.brain.Current().Frame.Manifest.Telegram.Pace != "off", OnHold: p.gateway.Hold})
 	holds, err := p.gateway.Holds(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("the pauses of bot %s cannot be read: %w", id, err)
@@ -129,17 +129,6 @@ func (b *bot) keepTrying(ctx context.Context, what string, fn func(context.Conte
 		}
 		sleep(ctx, wait)
 	}
-}
-
-// judge says what is done with a message.
-func (b *bot) judge(m attache.Message) gateway.Verdict {
-	if m.From.IsBot || m.Service != "" {
-		return gateway.Verdict{Act: gateway.ActIgnore, Why: "a bot's or a service message"}
-	}
-	if m.Text == "/stop" {
-		return gateway.Verdict{Act: gateway.ActStop, Why: "/stop"}
-	}
-	return gateway.Verdict{Act: gateway.ActAnswer, Why: "everything is echoed", Quiet: engage.Quiet(m, b.p.merge)}
 }
 
 // courier shows a Sender to the gateway: answers and chrome go before anything

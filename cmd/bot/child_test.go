@@ -43,9 +43,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// brain writes the files of a small brain and gives its folder. Everybody may
+// brainFiles writes the files of a small brain and gives its folder. Everybody may
 // reach it, because a private Postgres under it runs as another user.
-func brain(t testing.TB, files map[string]string) string {
+func brainFiles(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "attache-brain-")
 	if err != nil {
@@ -69,7 +69,7 @@ func brain(t testing.TB, files map[string]string) string {
 
 // echoBrain answers everybody everywhere with their own words.
 func echoBrain(t testing.TB, merge string) string {
-	return brain(t, map[string]string{
+	return brainFiles(t, map[string]string{
 		"constitution/MANIFEST.yaml": "telegram: { pace: off }\n",
 		"constitution/access.yaml": "bots:\n  nova:\n    merge: " + merge + "\n" +
 			"    dm: { role: echo, people: everyone }\n    default: { role: echo, people: everyone, engage: all }\n",

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"attache"
+	example "attache/brain-example"
 	"attache/internal/telegramsim"
 )
 
@@ -29,15 +30,22 @@ func (demoCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	}
 	defer w.sim.Close()
 	own := *f
-	own.TelegramAPI, own.PublicURL = w.url, ""
-	own.Listen = "off"
+	own.TelegramAPI, own.PublicURL, own.Listen = w.url, "", "off"
 	if own.Data == "" {
 		own.Data = filepath.Join(demoFolder(), "attache-demo")
 	}
-	say := func(s string) { fmt.Fprintln(io.err, s) }
+	if own.Brain, err = demoBrain(f.Brain, own.Data); err != nil {
+		return err
+	}
+	brain, err := openBrain(own.Brain, log)
+	if err != nil {
+		return err
+	}
 	p, err := newProgram(ctx, &own, settings{
+		brain:  brain,
+		anew:   true,
 		tokens: map[attache.BotID]attache.Secret{"nova": attache.NewSecret(w.bot.Token)},
-		merge:  300 * time.Millisecond, say: say,
+		say:    func(s string) { fmt.Fprintln(io.err, s) },
 	}, log)
 	if err != nil {
 		return err
@@ -47,9 +55,28 @@ func (demoCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- p.run(ctx) }()
+	fmt.Fprintf(io.out, "The brain is %s; edit it and see.\n\n", own.Brain)
 	w.talk(ctx, io)
 	cancel()
 	return <-ended
+}
+
+// demoBrain gives the brain of the demo: the one that is named, the example beside
+// a checkout, or a copy of it in the data folder.
+func demoBrain(named, data string) (string, error) {
+	for _, dir := range []string{named, "brain-example"} {
+		if info, err := os.Stat(filepath.Join(dir, "constitution")); err == nil && info.IsDir() {
+			return dir, nil
+		}
+	}
+	dir := filepath.Join(data, "brain")
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	if err := os.CopyFS(dir, example.Files); err != nil {
+		return "", fmt.Errorf("the example brain cannot be written to %s: %w; choose another folder with --data", dir, err)
+	}
+	return dir, nil
 }
 
 // demoFolder is where the demo keeps its private Postgres from one time to the
@@ -92,15 +119,15 @@ func newDemoWorld() (*demoWorld, error) {
 	w.bot = sim.AddBot(telegramsim.User{Name: "Nova", Username: "nova_bot"})
 	w.bot.SetPrivacy(false)
 	members := []*telegramsim.User{}
-	for _, name := range []string{"Ann", "Bo", "Cleo"} {
-		p := sim.AddPerson(telegramsim.User{Name: name, Username: strings.ToLower(name)})
+	for i, name := range []string{"Ann", "Bo", "Cleo"} {
+		p := sim.AddPerson(telegramsim.User{ID: int64(101 + i), Name: name, Username: strings.ToLower(name)})
 		w.people[strings.ToLower(name)] = p
 		w.dms[strings.ToLower(name)] = sim.DM(p, w.bot)
 		members = append(members, p)
 	}
 	members = append(members, w.bot)
-	w.chats["family"] = sim.AddChat(telegramsim.Chat{Kind: "group", Title: "Family"}, members...)
-	desk := sim.AddChat(telegramsim.Chat{Kind: "forum", Title: "Desk"}, members...)
+	w.chats["family"] = sim.AddChat(telegramsim.Chat{ID: -1001, Kind: "group", Title: "Family"}, members...)
+	desk := sim.AddChat(telegramsim.Chat{ID: -1000000001002, Kind: "forum", Title: "Desk"}, members...)
 	w.chats["desk"] = desk
 	w.topics["desk/billing"] = desk.CreateTopic(w.people["ann"], "Billing")
 	w.topics["desk/repairs"] = desk.CreateTopic(w.people["ann"], "Repairs")

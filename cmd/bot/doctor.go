@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 
+	"attache"
 	"attache/gateway"
+	"attache/internal/brain"
 	"attache/internal/doctor"
 	"attache/internal/telegram"
 )
@@ -25,23 +28,41 @@ func (c doctorCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	if err != nil {
 		return err
 	}
-	findings := append(checkTelegram(ctx, f), checkDatabase(ctx, f, io)...)
+	b, problems, err := brain.Load(f.Brain, nil)
+	if err != nil {
+		return err
+	}
+	findings := ofBrain(problems)
+	findings = append(findings, checkTelegram(ctx, f, botsOf(b))...)
+	findings = append(findings, checkDatabase(ctx, f, log, io)...)
 	if err := doctor.Print(io.out, findings, c.JSON); err != nil {
 		return err
 	}
 	if !c.JSON && len(findings) == 0 {
 		fmt.Fprintln(io.out, "all is well")
 	}
-	_ = log
 	if !doctor.OK(findings) {
 		return errFindings
 	}
 	return nil
 }
 
+// ofBrain puts the mistakes in files under the headings of text 1 § 7.
+func ofBrain(problems []attache.Problem) []doctor.Finding {
+	var out []doctor.Finding
+	for _, p := range problems {
+		check := "Brain entities"
+		if p.File == "constitution/access.yaml" {
+			check = "Chat access"
+		}
+		out = append(out, doctor.OfProblem(check, p))
+	}
+	return out
+}
+
 // checkTelegram asks Telegram about each bot's token.
-func checkTelegram(ctx context.Context, f *flags) []doctor.Finding {
-	found, err := tokens(nil)
+func checkTelegram(ctx context.Context, f *flags, bots []attache.BotID) []doctor.Finding {
+	found, err := tokens(bots)
 	if err != nil {
 		return []doctor.Finding{{Level: doctor.Fail, Check: "Telegram", What: err.Error()}}
 	}
@@ -64,11 +85,7 @@ func checkTelegram(ctx context.Context, f *flags) []doctor.Finding {
 
 // checkDatabase looks at the records of posts and updates. Without a database it
 // says that it did not look; DATABASE_URL out of reach is no failure of the brain.
-func checkDatabase(ctx context.Context, f *flags, io stdio) []doctor.Finding {
-	log, err := newLog(io.err, "text,error", nil)
-	if err != nil {
-		return nil
-	}
+func checkDatabase(ctx context.Context, f *flags, log *slog.Logger, io stdio) []doctor.Finding {
 	db, err := openDatabase(ctx, f, false, log, func(s string) { fmt.Fprintln(io.err, s) })
 	if err != nil {
 		level := doctor.Fail

@@ -13,6 +13,7 @@ import (
 
 	"attache"
 	"attache/gateway"
+	"attache/internal/brain"
 	"attache/internal/engine"
 	"attache/internal/telegram/richtext"
 	"attache/internal/telegram/updates"
@@ -28,16 +29,15 @@ type program struct {
 	gateway *gateway.Gateway
 	bots    []*bot
 	webhook *updates.Webhook // for all of them
-	pace    bool
-	merge   time.Duration
+	brain   *brain.Holder
 }
 
 // settings are what differs between `run` and `demo`.
 type settings struct {
+	brain  *brain.Holder
 	tokens map[attache.BotID]attache.Secret
-	pace   bool          // telegram.pace
-	merge  time.Duration // quiet time that ends a burst
-	say    func(string)  // progress for the person at the terminal
+	say    func(string) // progress for the person at the terminal
+	anew   bool         // forget what an earlier run left: its Telegram is gone too
 }
 
 // newProgram opens the database and prepares everything that can fail before a
@@ -47,7 +47,13 @@ func newProgram(ctx context.Context, f *flags, s settings, log *slog.Logger) (*p
 	if err != nil {
 		return nil, err
 	}
-	p := &program{log: log, flags: f, db: db, pace: s.pace, merge: s.merge}
+	if s.anew {
+		if _, err := db.Pool().Exec(ctx, `drop schema if exists attache, dbos cascade`); err != nil {
+			db.Close()
+			return nil, fmt.Errorf("what an earlier run left cannot be cleared: %w", err)
+		}
+	}
+	p := &program{log: log, flags: f, db: db, brain: s.brain}
 	if err := p.prepare(ctx, s.tokens); err != nil {
 		p.close()
 		return nil, err
@@ -102,6 +108,7 @@ func (p *program) run(ctx context.Context) error {
 			_ = server.Shutdown(patience)
 		})
 	}
+	wg.Go(func() { p.brain.Watch(ctx, func(*brain.Brain) {}) })
 	for _, b := range p.bots {
 		wg.Go(func() { b.run(ctx) })
 	}

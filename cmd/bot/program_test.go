@@ -76,7 +76,7 @@ func (s *stage) start(args ...string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.log = &logBuffer{}
 	code := make(chan int, 1)
-	all := append([]string{"run", "--database-url", s.dsn, "--telegram-api-url", s.url, "--listen", "off", "--brain", s.t.TempDir()}, args...)
+	all := append([]string{"run", "--database-url", s.dsn, "--telegram-api-url", s.url, "--listen", "off", "--brain", echoBrain(s.t, "100ms")}, args...)
 	log := s.log
 	go func() { code <- run(ctx, all, stdio{strings.NewReader(""), log, log}) }()
 	s.stop = sync.OnceFunc(func() {
@@ -151,14 +151,16 @@ func TestABurstIsOneTurn(t *testing.T) {
 }
 
 func TestWrongUsageAndWrongTokens(t *testing.T) {
+	dir := echoBrain(t, "0s")
 	for _, c := range []struct {
 		name, token string
 		args        []string
 		code        int
 		say         string
 	}{
-		{"no token", "", []string{"run"}, 1, "TELEGRAM_BOT_TOKEN_BOT"},
-		{"not a token", "hello", []string{"run"}, 1, "does not look like one"},
+		{"no token", "", []string{"run", "--brain", dir}, 1, "TELEGRAM_BOT_TOKEN_NOVA"},
+		{"not a token", "hello", []string{"run", "--brain", dir}, 1, "does not look like one"},
+		{"no brain", "1:abcdef", []string{"run", "--brain", t.TempDir()}, 2, "there is no brain"},
 		{"unknown command", "", []string{"fly"}, 2, "attache --help"},
 		{"unknown flag", "", []string{"run", "--fly"}, 2, "--fly"},
 		{"bad log", "1:abcdef", []string{"run", "--log", "xml"}, 2, "neither text, json nor a level"},

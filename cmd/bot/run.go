@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"attache"
 )
@@ -11,7 +10,15 @@ type runCommand struct{}
 
 // Run serves every bot until it is told to stop.
 func (runCommand) Run(ctx context.Context, f *flags, io stdio) error {
-	found, err := tokens(nil)
+	early, err := newLog(io.err, f.Log, nil)
+	if err != nil {
+		return err
+	}
+	brain, err := openBrain(f.Brain, early)
+	if err != nil {
+		return err
+	}
+	found, err := tokens(botsOf(brain.Current()))
 	if err != nil {
 		return err
 	}
@@ -19,7 +26,7 @@ func (runCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	if err != nil {
 		return err
 	}
-	p, err := newProgram(ctx, f, settings{tokens: found, pace: true, merge: 1200 * time.Millisecond, say: func(s string) { log.Info(s) }}, log)
+	p, err := newProgram(ctx, f, settings{brain: brain, tokens: found, say: func(s string) { log.Info(s) }}, log)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"attache"
+	"attache/access"
+	"attache/internal/brain"
+)
+
+// openBrain reads the brain. A folder that is none is wrong usage; a brain whose
+// MANIFEST was never right cannot be run with.
+func openBrain(dir string, log *slog.Logger) (*brain.Holder, error) {
+	if _, err := os.Stat(filepath.Join(dir, "constitution")); err != nil {
+		return nil, usage("there is no brain in %s: a brain has a folder constitution with an access.yaml; name yours with --brain, or see what one looks like with `attache demo`", dir)
+	}
+	holder, err := brain.Open(dir, log)
+	if err != nil {
+		return nil, err
+	}
+	if holder.Current().Frame.Fatal {
+		return nil, usage("MANIFEST.yaml of the brain in %s is wrong (see above); mend it, then start again", dir)
+	}
+	return holder, nil
+}
+
+// botsOf lists the bots of a brain.
+func botsOf(b *brain.Brain) []attache.BotID {
+	var ids []attache.BotID
+	for _, bot := range b.Policy.Bots() {
+		ids = append(ids, bot.ID)
+	}
+	return ids
+}
+
+// ruling gives what holds in a place. Where a group became a supergroup, the rule
+// under its old number holds on until the file names the new one (decisions § 3.8).
+func (p *program) ruling(b *brain.Brain, place attache.Place, kind string) access.Ruling {
+	if !place.Chat.Private() && !b.Policy.Mentions(place.Chat) {
+		if old, ok := p.gateway.Formerly(place.Bot, place.Chat); ok && b.Policy.Mentions(old) {
+			was := place
+			was.Chat = old
+			return b.Policy.For(was, kind)
+		}
+	}
+	return b.Policy.For(place, kind)
+}
