@@ -10,14 +10,16 @@ import (
 )
 
 // Telegram's pace for one bot (decisions § 7.4), as windows in which at most so
-// many calls may begin. Typing has a window of its own beside a chat's posts: it
-// must never make an answer wait, and Telegram counts it apart; the topics of a
-// chat share it.
+// many calls may begin. Typing and drafts have windows of their own beside a chat's
+// posts, which the topics of the chat share: what is worth nothing a moment later
+// must never make an answer wait. Of the bot's pace they leave a third to answers.
 const (
-	perChat   = 1  // a second
-	perGroup  = 20 // a minute
-	perBot    = 30 // a second
-	perTyping = 1  // a second, of a chat
+	perChat     = 1  // a second
+	perGroup    = 20 // a minute
+	perBot      = 30 // a second
+	perTyping   = 1  // a second, of a chat
+	perDraft    = 1  // a second, of a chat
+	perFleeting = 20 // of perBot: both of them together, of all chats
 )
 
 // patience is how long an edit lets answers of its chat pass before it counts as
@@ -27,26 +29,28 @@ const patience = 15 * time.Second
 // Urgency orders the calls that wait for their turn.
 type Urgency int
 
-// The urgencies, most urgent first. UrgencyTyping never waits: it is made at once
-// or not at all.
+// The urgencies, most urgent first. UrgencyTyping and what comes after it never
+// wait: such a call is made at once or not at all.
 const (
 	UrgencyFinal  Urgency = iota // answers, approvals, anything a person waits for
-	UrgencyEdit                  // edits and drafts
+	UrgencyEdit                  // edits of posts
 	UrgencyTyping                // chat actions
+	urgencyDraft                 // answers that are still being written
 )
 
 // gate says when a call of one bot may begin.
 type gate struct {
 	paced bool
 
-	mu     sync.Mutex
-	bot    window
-	hold   time.Time // the whole bot is silent until then
-	chats  map[attache.ChatID]*chatGate
-	queued map[attache.ChatID]*chatGate // those of them in which calls wait
-	seq    int
-	timer  *time.Timer // wakes pump when the next turn comes
-	pruned time.Time
+	mu       sync.Mutex
+	bot      window
+	fleeting window    // those of bot's calls that are typing or drafts
+	hold     time.Time // the whole bot is silent until then
+	chats    map[attache.ChatID]*chatGate
+	queued   map[attache.ChatID]*chatGate // those of them in which calls wait
+	seq      int
+	timer    *time.Timer // wakes pump when the next turn comes
+	pruned   time.Time
 }
 
 // chatGate is the state of one chat.
@@ -55,8 +59,11 @@ type chatGate struct {
 	posts   window
 	minute  window // groups only
 	typing  window
+	drafts  window
+	drew    int64                 // the draft that was shown last
+	asked   time.Time             // when another one found no room
 	hold    time.Time             // no call until then
-	quiet   time.Time             // no typing until then
+	quiet   time.Time             // no typing and no drafts until then
 	waiting [UrgencyTyping][]turn // first come, first served, by urgency
 }
 
@@ -69,10 +76,11 @@ type turn struct {
 
 func newGate(paced bool) *gate {
 	return &gate{
-		paced:  paced,
-		bot:    window{n: perBot, per: time.Second},
-		chats:  map[attache.ChatID]*chatGate{},
-		queued: map[attache.ChatID]*chatGate{},
+		paced:    paced,
+		bot:      window{n: perBot, per: time.Second},
+		fleeting: window{n: perFleeting, per: time.Second},
+		chats:    map[attache.ChatID]*chatGate{},
+		queued:   map[attache.ChatID]*chatGate{},
 	}
 }
 
@@ -119,7 +127,12 @@ func later(a, b time.Time) time.Time {
 func (g *gate) chat(id attache.ChatID) *chatGate {
 	c := g.chats[id]
 	if c == nil {
-		c = &chatGate{id: id, posts: window{n: perChat, per: time.Second}, typing: window{n: perTyping, per: time.Second}}
+		c = &chatGate{
+			id:     id,
+			posts:  window{n: perChat, per: time.Second},
+			typing: window{n: perTyping, per: time.Second},
+			drafts: window{n: perDraft, per: time.Second},
+		}
 		if !id.Private() {
 			c.minute = window{n: perGroup, per: time.Minute}
 		}
@@ -151,36 +164,65 @@ func (g *gate) begin(c *chatGate, now time.Time) {
 func (g *gate) ready(id attache.ChatID, u Urgency) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.admit(id, u)
+}
+
+// readyDraft does so for a draft. One that finds no room tries again within a given
+// time, and drafts of one chat take turns by that: the one that was shown last
+// steps back while another one tries.
+func (g *gate) readyDraft(id attache.ChatID, draft int64, again time.Duration) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c, now := g.chat(id), time.Now()
+	if c.drew == draft && now.Sub(c.asked) < again {
+		return false
+	}
+	if !g.admit(id, urgencyDraft) {
+		if c.drew != draft {
+			c.asked = now
+		}
+		return false
+	}
+	c.drew = draft
+	return true
+}
+
+// admit is ready with g.mu held.
+func (g *gate) admit(id attache.ChatID, u Urgency) bool {
 	g.pump() // who has waited goes first
 	now := time.Now()
 	if g.paced && g.bot.free(now).After(now) {
 		return false
 	}
 	c := g.chat(id)
-	if u >= UrgencyTyping {
-		return g.readyTyping(c, now)
-	}
-	if g.queued[id] != nil || g.free(c, now).After(now) {
+	switch {
+	case u == UrgencyTyping:
+		return g.readyFleeting(c, &c.typing, now)
+	case g.queued[id] != nil, g.free(c, now).After(now):
 		return false
+	case u == urgencyDraft:
+		return g.readyFleeting(c, &c.drafts, now)
 	}
 	g.begin(c, now)
 	return true
 }
 
-// readyTyping lets a chat action pass when nothing holds the chat; it takes a
-// place of the bot's pace, and none of the chat's posts.
-func (g *gate) readyTyping(c *chatGate, now time.Time) bool {
+// readyFleeting lets a chat action or a draft pass when nothing holds the chat; it
+// takes a place of the bot's pace and of its own window, and none of the chat's
+// posts.
+func (g *gate) readyFleeting(c *chatGate, w *window, now time.Time) bool {
 	if now.Before(g.hold) || now.Before(c.hold) || now.Before(c.quiet) {
 		return false
 	}
 	if !g.paced {
 		return true
 	}
-	if c.typing.free(now).After(now) {
+	if w.free(now).After(now) || g.fleeting.free(now).After(now) {
 		return false
 	}
 	g.bot.take(now)
-	c.typing.take(now)
+	g.fleeting.take(now)
+	w.take(now)
 	return true
 }
 
@@ -318,7 +360,7 @@ func (g *gate) silence(id attache.ChatID, until time.Time) {
 	g.pump()
 }
 
-// hush holds back the typing of a chat only.
+// hush holds back the typing and the drafts of a chat only.
 func (g *gate) hush(id attache.ChatID, until time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -334,7 +376,7 @@ func (g *gate) prune(now time.Time) {
 	}
 	g.pruned = now
 	for id, c := range g.chats {
-		if g.queued[id] == nil && c.posts.idle(now) && c.minute.idle(now) && c.typing.idle(now) && !now.Before(c.hold) && !now.Before(c.quiet) {
+		if g.queued[id] == nil && c.posts.idle(now) && c.minute.idle(now) && c.typing.idle(now) && c.drafts.idle(now) && !now.Before(c.hold) && !now.Before(c.quiet) {
 			delete(g.chats, id)
 		}
 	}

@@ -83,8 +83,8 @@ func Simpler(p attache.Part) []attache.Part {
 	return nil
 }
 
-// frame is the parameters of sendMessage and sendRichMessage that are used here,
-// in the order in which they are written.
+// frame is the parameters of sendMessage, sendRichMessage and their drafts that are
+// used here, in the order in which they are written.
 type frame struct {
 	ChatID      attache.ChatID               `json:"chat_id"`
 	ThreadID    attache.ThreadID             `json:"message_thread_id,omitempty"`
@@ -93,6 +93,9 @@ type frame struct {
 	RichMessage *models.InputRichMessage     `json:"rich_message,omitempty"`
 	Reply       *models.ReplyParameters      `json:"reply_parameters,omitempty"`
 	ReplyMarkup *models.InlineKeyboardMarkup `json:"reply_markup,omitempty"`
+	DraftID     int64                        `json:"draft_id,omitempty"` // drafts only, as what follows
+	CanStop     bool                         `json:"can_stop,omitempty"`
+	KeepOnStop  bool                         `json:"keep_on_stop,omitempty"`
 }
 
 // rich makes the one part of a rich message.
