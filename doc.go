@@ -67,6 +67,8 @@
 //   - engage: whether a message is for the bot, and when a burst of messages ends
 //   - constitution: MANIFEST.yaml, features, roles and principles: the brain's frame
 //   - internal/prompt: what a model reads, in an order whose front never changes
+//   - internal/tools: the one door to every tool: who may call it, whether its arguments fit, what comes back
+//   - internal/usage: what each exchange with a model took and cost
 //
 // Between the floors:
 //
@@ -76,8 +78,10 @@
 //
 //   - gateway: the order of the steps above, and the tables of updates, messages, turns and posts
 //
-// Floor 4, stand-ins for the outside world, for tests and for a demo without keys:
+// Floor 4, the hands, and stand-ins for the outside world, for tests and for a demo
+// without keys:
 //
+//   - internal/builtin: tools that join two owners, such as sending by the rules of access through the gateway
 //   - internal/telegramsim: a Bot API server in process; it checks every call against the Bot API as data, which lies below it
 //   - internal/rehearsal: a model that answers from what it was given
 //
