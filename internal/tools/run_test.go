@@ -6,6 +6,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,9 +75,9 @@ func TestEndOfTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stopped := errors.New("/stop")
 		ctx, stop := context.WithCancelCause(t.Context())
-		runs := 0
+		var runs atomic.Int64
 		deaf := tool("deaf", "x", attache.RiskSafe, func(context.Context, attache.Call) attache.Result {
-			runs++
+			runs.Add(1)
 			time.Sleep(time.Hour)
 			return attache.OK(nil)
 		})
@@ -92,8 +93,8 @@ func TestEndOfTheTurn(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(begin))
 		}
 		result, err = r.Run(ctx, call("deaf", `{}`), all())
-		if got := sentence(t, result); got != "deaf was not run: the turn was ended" || !errors.Is(err, context.Canceled) || runs != 1 {
-			t.Errorf("%s, %v, %d runs", got, err, runs)
+		if got := sentence(t, result); got != "deaf was not run: the turn was ended" || !errors.Is(err, context.Canceled) || runs.Load() != 1 {
+			t.Errorf("%s, %v, %d runs", got, err, runs.Load())
 		}
 		time.Sleep(2 * time.Hour) // in the bubble: until the deaf one is done
 	})
