@@ -52,7 +52,7 @@ func floors() []floor {
 func helpers() map[string]struct{ floor, why string } {
 	return map[string]struct{ floor, why string }{
 		"internal/store/storetest": {"1", "one Postgres a test binary, one database a test; it joins postgres and store"},
-		"internal/model/modeltest": {"1", "a scripted model over HTTP: a fake where the outside world begins"},
+		"internal/model/modeltest": {"4", "a scripted model over HTTP: a fake where the outside world begins; it counts cache hits with the rehearsal model's own cache"},
 	}
 }
 

@@ -63,6 +63,7 @@ const (
 	ActIgnore  Act = "ignore"
 	ActSilence Act = "silence"
 	ActStop    Act = "stop"  // the command /stop
+	ActNew     Act = "new"   // the command /new: Verdict.Say, and a new session
 	ActReply   Act = "reply" // a command that is answered with Verdict.Say at once
 )
 
@@ -71,7 +72,7 @@ type Verdict struct {
 	Act   Act
 	Why   string
 	Quiet time.Duration // time without a further message that ends the burst; see engage.Quiet
-	Say   string        // with ActReply: chrome to post at once
+	Say   string        // with ActReply and ActNew: chrome to post at once
 }
 
 // Answer is what a turn came to.
@@ -108,6 +109,13 @@ type Options struct {
 	// Answer makes a turn's answer; it may use steps of run. ctx ends when the turn
 	// is stopped or the process shuts down.
 	Answer func(ctx context.Context, run engine.Run, t Turn) (Answer, error)
+	// New ends the session of a place in the transaction that handles /new; Moved
+	// tells of a migrated group in the transaction that records it. Dropped is told
+	// of a turn that ends without an answer, before it is closed: it leaves nothing
+	// in the history. Each may be nil.
+	New     func(ctx context.Context, tx store.Tx, p attache.Place) error
+	Moved   func(ctx context.Context, tx store.Tx, bot attache.BotID, m attache.Migration) error
+	Dropped func(ctx context.Context, turn int64) error
 	// Retention of handled updates and of ended turns with their messages and posts.
 	// Zero takes the defaults of interface § 3: 7 and 90 days.
 	KeepUpdates, KeepTurns time.Duration

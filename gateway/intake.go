@@ -75,6 +75,7 @@ type verdicts struct {
 	edits   []attache.Message
 	chrome  []attache.Outgoing
 	stops   []attache.Place
+	news    []attache.Place
 	moves   []attache.Migration
 	silence []int64
 }
@@ -157,6 +158,9 @@ func (in *intake) judge(k *kept, m attache.Message) {
 		k.act.silence = append(k.act.silence, k.id)
 	case ActStop:
 		k.act.stops = append(k.act.stops, m.Place)
+	case ActNew:
+		k.act.news = append(k.act.news, m.Place)
+		k.act.chrome = append(k.act.chrome, attache.Outgoing{Place: m.Place, Markdown: v.Say, Format: attache.FormatEntities})
 	case ActReply:
 		k.act.chrome = append(k.act.chrome, attache.Outgoing{Place: m.Place, Markdown: v.Say, Format: attache.FormatEntities})
 	}
@@ -205,7 +209,7 @@ func (in *intake) apply(ctx context.Context, tx store.Tx, rows []kept, mine map[
 			continue
 		}
 		run = append(run, k.act.inputs...)
-		if len(k.act.edits)+len(k.act.stops)+len(k.act.moves)+len(k.act.chrome) == 0 {
+		if len(k.act.edits)+len(k.act.stops)+len(k.act.news)+len(k.act.moves)+len(k.act.chrome) == 0 {
 			continue
 		}
 		if err := flush(); err != nil {
@@ -218,6 +222,14 @@ func (in *intake) apply(ctx context.Context, tx store.Tx, rows []kept, mine map[
 		}
 		for _, p := range k.act.stops {
 			if err := in.stop(ctx, tx, p, after); err != nil {
+				return err
+			}
+		}
+		for _, p := range k.act.news {
+			if in.g.o.New == nil {
+				continue
+			}
+			if err := in.g.o.New(ctx, tx, p); err != nil {
 				return err
 			}
 		}

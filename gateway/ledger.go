@@ -97,7 +97,7 @@ func ReadTurn(ctx context.Context, db *store.DB, id int64) (Record, bool, error)
 		return Record{}, false, err
 	}
 	r.Input = append(t.Room, t.Messages...)
-	rows, err = db.Pool().Query(ctx, `select part, bot, chat, thread, state, messages, text, why, at from attache.posts where turn = $1 order by part`, id)
+	rows, err = db.Pool().Query(ctx, `select part, bot, chat, thread, state, messages, text, why, at from attache.posts where turn = $1 order by id`, id)
 	if err != nil {
 		return Record{}, false, err
 	}

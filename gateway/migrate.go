@@ -37,6 +37,11 @@ func (g *Gateway) migrate(ctx context.Context, tx store.Tx, bot attache.BotID, m
 			return err
 		}
 	}
+	if g.o.Moved != nil {
+		if err := g.o.Moved(ctx, tx, bot, m); err != nil {
+			return err
+		}
+	}
 	rows, err := tx.Query(ctx, `select id from attache.turns where bot = $1 and chat = $2 and state = 'waiting'`, bot, m.To)
 	if err != nil {
 		return err

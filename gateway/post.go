@@ -60,7 +60,7 @@ func (g *Gateway) post(ctx context.Context, t Turn, bot Bot, a Answer, state str
 // the same transaction when its turn at the gate is free right now.
 func (p *posting) intend(ctx context.Context) error {
 	if !p.turn.fresh {
-		rows, err := p.g.postsOf(ctx, p.turn.ID)
+		rows, err := p.g.postsOf(ctx, p.turn.ID, "")
 		if err != nil || len(rows) > 0 {
 			p.rows = rows
 			return err
@@ -74,7 +74,7 @@ func (p *posting) intend(ctx context.Context) error {
 		return nil
 	}
 	p.marked = p.bot.Courier.Ready(p.turn.Place.Chat)
-	rows, err := p.g.putParts(ctx, p.turn, parts, p.marked)
+	rows, err := p.g.putParts(ctx, p.turn.ID, "", p.turn.Place, parts, p.marked)
 	p.rows = rows
 	return err
 }
@@ -189,6 +189,11 @@ func (p *posting) last(ctx context.Context, i int) error {
 func (p *posting) close(ctx context.Context, q querier) (err error) {
 	if p.sent == 0 {
 		p.out.state = "failed"
+		if p.g.o.Dropped != nil {
+			if err := p.g.o.Dropped(ctx, p.turn.ID); err != nil {
+				return err
+			}
+		}
 	}
 	p.out.next, p.out.wait, err = p.g.closeTurn(ctx, q, p.turn.ID, p.out.state, p.out.why)
 	return err

@@ -19,13 +19,13 @@ func readRow(r pgx.CollectableRow) (row, error) {
 	return x, err
 }
 
-// postsOf reads what an earlier execution of a turn wrote down, and makes this
-// process its owner.
-func (g *Gateway) postsOf(ctx context.Context, turn int64) (rows []row, err error) {
+// postsOf reads what an earlier execution of a turn wrote down, as its answer or
+// for one tool call, and makes this process its owner.
+func (g *Gateway) postsOf(ctx context.Context, turn int64, call string) (rows []row, err error) {
 	err = g.db.Retry(ctx, "reading posts", func(ctx context.Context) error {
 		r, err := g.db.Pool().Query(ctx, `
-			with mine as (update attache.posts set executor = $2 where turn = $1 returning `+postColumns+`)
-			select `+postColumns+` from mine order by part`, turn, g.o.Executor)
+			with mine as (update attache.posts set executor = $2 where turn = $1 and call = $3 returning `+postColumns+`)
+			select `+postColumns+` from mine order by part`, turn, g.o.Executor, call)
 		if err != nil {
 			return err
 		}
@@ -37,13 +37,13 @@ func (g *Gateway) postsOf(ctx context.Context, turn int64) (rows []row, err erro
 
 // putParts writes the parts of an answer as intents, the first as `sending` when
 // its turn at the gate is taken. Only the turn's owner can.
-func (g *Gateway) putParts(ctx context.Context, t Turn, parts []attache.Part, sending bool) ([]row, error) {
+func (g *Gateway) putParts(ctx context.Context, turn int64, call string, place attache.Place, parts []attache.Part, sending bool) ([]row, error) {
 	n := len(parts)
 	rows := make([]row, n)
 	methods, texts, formats, states := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	params := make([][]byte, n)
 	for i, p := range parts {
-		rows[i] = row{part: i, state: "intent", place: t.Place, Part: p}
+		rows[i] = row{part: i, state: "intent", place: place, Part: p}
 		if i == 0 && sending {
 			rows[i].state = "sending"
 		}
@@ -51,23 +51,23 @@ func (g *Gateway) putParts(ctx context.Context, t Turn, parts []attache.Part, se
 	}
 	err := g.db.Retry(ctx, "writing an answer down", func(ctx context.Context) error {
 		r, err := g.db.Pool().Query(ctx, `
-			insert into attache.posts (turn, part, bot, chat, thread, method, params, text, format, state, executor)
-			select t.id, v.n - 1, t.bot, t.chat, t.thread, v.method, v.params, v.text, v.format, v.state, t.executor
+			insert into attache.posts (turn, call, part, bot, chat, thread, method, params, text, format, state, executor)
+			select t.id, $8, v.n - 1, $9, $10, $11, v.method, v.params, v.text, v.format, v.state, t.executor
 			from attache.turns t, unnest($3::text[], $4::bytea[], $5::text[], $6::text[], $7::text[])
 				with ordinality as v(method, params, text, format, state, n)
 			where t.id = $1 and t.state = 'running' and t.executor = $2
 			order by v.n
-			on conflict (turn, part) where turn is not null do update set executor = excluded.executor
-			returning id, part, chat, thread`, t.ID, g.o.Executor, methods, params, texts, formats, states)
+			on conflict (turn, call, part) where turn is not null do update set executor = excluded.executor
+			returning id, part`, turn, g.o.Executor, methods, params, texts, formats, states, call, place.Bot, place.Chat, place.Thread)
 		if err != nil {
 			return err
 		}
 		defer r.Close()
 		found := 0
 		for r.Next() {
-			var id, chat, thread int64
+			var id int64
 			var part int
-			if err := r.Scan(&id, &part, &chat, &thread); err != nil {
+			if err := r.Scan(&id, &part); err != nil {
 				return err
 			}
 			rows[part].id = id
@@ -140,7 +140,7 @@ func (g *Gateway) rewrite(ctx context.Context, t Turn, rows []row, i int, more [
 			return g.db.Pool().QueryRow(ctx, `
 				insert into attache.posts (turn, part, bot, chat, thread, method, params, text, format, state, executor)
 				values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'intent', $10)
-				on conflict (turn, part) where turn is not null do update set executor = excluded.executor returning id`,
+				on conflict (turn, call, part) where turn is not null do update set executor = excluded.executor returning id`,
 				t.ID, x.part, x.place.Bot, x.place.Chat, x.place.Thread, p.Method, []byte(p.Params), clean(p.Text), string(p.Format), g.o.Executor).Scan(&x.id)
 		})
 		if err != nil {
@@ -155,7 +155,7 @@ func (g *Gateway) rewrite(ctx context.Context, t Turn, rows []row, i int, more [
 func (g *Gateway) dropIntents(ctx context.Context, turn int64) error {
 	return g.db.Retry(ctx, "dropping posts", func(ctx context.Context) error {
 		_, err := g.db.Pool().Exec(ctx, `update attache.posts set state = 'dropped', why = 'the turn was stopped', done = now()
-			where turn = $1 and state = 'intent'`, turn)
+			where turn = $1 and call = '' and state = 'intent'`, turn)
 		return err
 	})
 }

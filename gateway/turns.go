@@ -206,6 +206,11 @@ func typing(b Bot, p attache.Place) (stop func()) {
 
 // finish closes a turn that needs no post.
 func (g *Gateway) finish(ctx context.Context, t Turn, out outcome, began time.Time) error {
+	if out.state != "answered" && g.o.Dropped != nil {
+		if err := g.db.Retry(ctx, "dropping a turn", func(ctx context.Context) error { return g.o.Dropped(ctx, t.ID) }); err != nil {
+			return err
+		}
+	}
 	err := g.db.Retry(ctx, "closing a turn", func(ctx context.Context) (err error) {
 		out.next, out.wait, err = g.closeTurn(ctx, g.db.Pool(), t.ID, out.state, out.why)
 		return err

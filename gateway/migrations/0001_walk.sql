@@ -61,10 +61,12 @@ create index turns_ended on attache.turns (ended) where ended is not null;
 
 -- Posts: an intent before each call, its result after it. `sending` without a
 -- result, left by a dead process, is a post whose fate is unknown; it is reported
--- and never repeated (decisions § 7.5).
+-- and never repeated (decisions § 7.5). `call` is the tool call that posted, empty
+-- for a turn's answer; `turn` is null for what the engine itself says.
 create table attache.posts (
   id       bigint      generated always as identity primary key,
   turn     bigint,
+  call     text        not null default '',
   part     integer     not null default 0,
   bot      text        not null,
   chat     bigint      not null,
@@ -81,7 +83,7 @@ create table attache.posts (
   at       timestamptz not null default now(),
   done     timestamptz
 );
-create unique index posts_part on attache.posts (turn, part) where turn is not null;
+create unique index posts_part on attache.posts (turn, call, part) where turn is not null;
 create index posts_open on attache.posts (id) where state in ('intent', 'sending');
 create index posts_trouble on attache.posts (at) where state in ('unknown', 'refused');
 create index posts_message on attache.posts using gin (messages);
