@@ -66,18 +66,33 @@ func Sentence(err error) string {
 	return "something went wrong here; the log has the detail"
 }
 
-// Secret is a token or a key. It prints as "[secret]" everywhere; only Reveal
-// gives the value, for the one call that needs it.
-type Secret struct{ value string }
+// Secret is a token or a key. It prints as "[secret]", and inside of another
+// value at worst as an address; only Reveal gives the value, for the one call that
+// needs it. The zero value is no secret at all.
+type Secret struct {
+	// A pointer, because fmt looks through unexported fields without asking their
+	// methods, and stops at pointers.
+	value *string
+}
 
 // NewSecret hides a value.
-func NewSecret(value string) Secret { return Secret{value} }
+func NewSecret(value string) Secret {
+	if value == "" {
+		return Secret{}
+	}
+	return Secret{&value}
+}
 
 // Reveal gives the hidden value.
-func (s Secret) Reveal() string { return s.value }
+func (s Secret) Reveal() string {
+	if s.value == nil {
+		return ""
+	}
+	return *s.value
+}
 
 // Empty reports whether there is no value.
-func (s Secret) Empty() bool { return s.value == "" }
+func (s Secret) Empty() bool { return s.value == nil }
 
 // String hides the value from fmt.
 func (s Secret) String() string { return "[secret]" }

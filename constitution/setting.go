@@ -27,7 +27,7 @@ func (z *Zone) UnmarshalText(text []byte) error {
 // the environment when it is needed. It may be a key, so it never prints itself.
 type Setting struct {
 	env     string
-	literal *attache.Secret // a pointer, since fmt looks through unexported fields without asking them
+	literal attache.Secret
 }
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -37,8 +37,7 @@ func (s *Setting) UnmarshalText(text []byte) error {
 	name, fromEnv := strings.CutPrefix(string(text), "env:")
 	switch {
 	case !fromEnv:
-		literal := attache.NewSecret(name)
-		*s = Setting{literal: &literal}
+		*s = Setting{literal: attache.NewSecret(name)}
 		return nil
 	case !envName.MatchString(name):
 		return attache.Problem{What: "env: needs the name of a variable", Do: "write it as env:NAME"}
@@ -48,18 +47,15 @@ func (s *Setting) UnmarshalText(text []byte) error {
 }
 
 // Given reports whether the setting was written at all.
-func (s Setting) Given() bool { return s.env != "" || s.literal != nil && !s.literal.Empty() }
+func (s Setting) Given() bool { return s.env != "" || !s.literal.Empty() }
 
 // Env gives the variable that holds the value, "" for a literal.
 func (s Setting) Env() string { return s.env }
 
 // Resolve gives the value; getenv knows of NAME_FILE where that matters.
 func (s Setting) Resolve(getenv func(name string) string) attache.Secret {
-	switch {
-	case s.env != "":
+	if s.env != "" {
 		return attache.NewSecret(getenv(s.env))
-	case s.literal != nil:
-		return *s.literal
 	}
-	return attache.Secret{}
+	return s.literal
 }
