@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"unique"
 )
 
 // Problem is one mistake in a file that a person wrote: where it is, what is
@@ -70,9 +71,9 @@ func Sentence(err error) string {
 // value at worst as an address; only Reveal gives the value, for the one call that
 // needs it. The zero value is no secret at all.
 type Secret struct {
-	// A pointer, because fmt looks through unexported fields without asking their
-	// methods, and stops at pointers.
-	value *string
+	// A handle, because fmt looks through unexported fields without asking their
+	// methods and stops at the pointer in it. Equal secrets have equal handles.
+	value unique.Handle[string]
 }
 
 // NewSecret hides a value.
@@ -80,19 +81,19 @@ func NewSecret(value string) Secret {
 	if value == "" {
 		return Secret{}
 	}
-	return Secret{&value}
+	return Secret{unique.Make(value)}
 }
 
 // Reveal gives the hidden value.
 func (s Secret) Reveal() string {
-	if s.value == nil {
+	if s.Empty() {
 		return ""
 	}
-	return *s.value
+	return s.value.Value()
 }
 
 // Empty reports whether there is no value.
-func (s Secret) Empty() bool { return s.value == nil }
+func (s Secret) Empty() bool { return s == Secret{} }
 
 // String hides the value from fmt.
 func (s Secret) String() string { return "[secret]" }
