@@ -27,6 +27,7 @@ type Frame struct {
 	Broken       map[attache.RoleID]string // roles that do not load, with one of their files
 	Principles   string                    // text that every role's static prompt carries
 	Fatal        bool                      // MANIFEST is wrong and there is no earlier one
+	Unread       bool                      // it is Fatal and no YAML, so nothing can be said of what refers to its keys
 }
 
 // Read makes the frame of a tree. folder is the name of the brain's folder, last
@@ -38,13 +39,16 @@ func Read(tree *brainfile.Tree, folder string, last *Frame) (Frame, []attache.Pr
 	frame.Manifest, problems = readManifest(frame.ManifestFile, folder)
 	if len(problems) > 0 {
 		frame.Fatal = last == nil || last.Fatal
-		if !frame.Fatal {
+		if frame.Fatal {
+			_, syntax := frame.ManifestFile.YAML()
+			frame.Unread = len(syntax) > 0
+		} else {
 			frame.Manifest, frame.ManifestFile = last.Manifest, last.ManifestFile
 		}
 	}
 	frame.Features, more = readFeatures(tree)
 	problems = append(problems, more...)
-	frame.Roles, frame.Broken, more = readRoles(tree, frame.Manifest, frame.Features)
+	frame.Roles, frame.Broken, more = readRoles(tree, frame)
 	problems = append(problems, more...)
 	if f := tree.File(PrinciplesPath); f != nil {
 		frame.Principles = f.Text

@@ -3,6 +3,7 @@ package constitution
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -78,12 +79,13 @@ type MCPServer struct {
 
 // Model is one entry of `models:`. What is not given is the adapter's to choose.
 type Model struct {
+	brainfile.Lines
 	Model       string           `yaml:"model,required"` // the name that the server knows
 	BaseURL     Setting          `yaml:"baseUrl"`
 	APIKey      Setting          `yaml:"apiKey"`
-	Fallback    []brainfile.Word `yaml:"fallback"` // names of other entries, in order
-	Price       *Price           `yaml:"price"`    // nil: cost is unknown, not 0
-	Profile     string           `yaml:"profile"`  // what the server takes; see internal/model
+	Fallback    []brainfile.Word `yaml:"fallback"`                          // names of other entries, in order
+	Price       *Price           `yaml:"price"`                             // nil: cost is unknown, not 0
+	Profile     string           `yaml:"profile" oneof:"auto,openai,plain"` // the habits of the server: model.Dialect
 	ContextRole string           `yaml:"contextRole" oneof:"system,user"`
 	Temperature *float64         `yaml:"temperature"`
 	MaxTokens   *int             `yaml:"maxTokens" min:"1"`
@@ -139,6 +141,7 @@ func readManifest(file *brainfile.File, folder string) (Manifest, []attache.Prob
 	read.Manifest.Args = map[string]string{}
 	problems = append(problems, arguments(read.Args, "", read.Manifest.Args)...)
 	problems = append(problems, fallbacks(node, read.Models)...)
+	problems = append(problems, addresses(file, read.Models)...)
 	if strings.TrimSpace(read.Name) == "" {
 		problems = append(problems, file.Wrong(max(read.Lines["name"], 1), 1, "name is blank", "write a name, or leave the key out"))
 	}
@@ -156,13 +159,14 @@ func arguments(n brainfile.Node, path string, into map[string]string) []attache.
 		} else if p.Value.IsMap() && !p.Value.Empty() {
 			problems = append(problems, arguments(p.Value, at, into)...)
 		} else {
+			into[at] = "" // it is declared, so that texts which name it are not wrong too
 			problems = append(problems, p.Value.WrongAt(p.Key, fmt.Sprintf("the argument %s is no text", at), "write one text, or names with texts below it"))
 		}
 	}
 	return problems
 }
 
-// fallbacks checks that each fallback is an entry, and another one.
+// fallbacks checks that each fallback is an entry, and that following them ends.
 func fallbacks(top brainfile.Node, models map[string]Model) []attache.Problem {
 	known := slices.Sorted(maps.Keys(models))
 	var problems []attache.Problem
@@ -172,8 +176,46 @@ func fallbacks(top brainfile.Node, models map[string]Model) []attache.Problem {
 				problems = append(problems, top.WrongAt(to, fmt.Sprintf("the model %s falls back to %q, which is no entry of models", name, to.Text), brainfile.Suggest(to.Text, known, "add it")))
 			} else if to.Text == name {
 				problems = append(problems, top.WrongAt(to, fmt.Sprintf("the model %s falls back to itself", name), "name another entry of models"))
+			} else if way := way(models, to.Text, name, map[string]bool{}); way != nil && slices.Min(way) == name { // a ring is told once
+				problems = append(problems, top.WrongAt(to, fmt.Sprintf("these models fall back to each other: %s → %s", name, strings.Join(way, " → ")), "take one of the fallbacks out"))
 			}
 		}
 	}
 	return problems
+}
+
+// way follows fallbacks from one entry to another and gives the entries on it, both
+// included, or nil when there is none.
+func way(models map[string]Model, from, to string, seen map[string]bool) []string {
+	if from == to {
+		return []string{to}
+	}
+	seen[from] = true
+	for _, next := range models[from].Fallback {
+		if seen[next.Text] {
+			continue
+		}
+		if rest := way(models, next.Text, to, seen); rest != nil {
+			return append([]string{from}, rest...)
+		}
+	}
+	return nil
+}
+
+// addresses checks each baseUrl that stands in the file. It may hold a password,
+// so the sentence does not repeat it.
+func addresses(file *brainfile.File, models map[string]Model) []attache.Problem {
+	var problems []attache.Problem
+	for _, name := range slices.Sorted(maps.Keys(models)) {
+		base := models[name].BaseURL
+		if base.Given() && base.Env() == "" && !webAddress(base.literal.Reveal()) {
+			problems = append(problems, file.Wrong(models[name].Lines["baseUrl"], 1, fmt.Sprintf("baseUrl of the model %s is no web address", name), "write it as https://host/v1"))
+		}
+	}
+	return problems
+}
+
+func webAddress(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }

@@ -97,7 +97,7 @@ func readEngine(n brainfile.Node) (Engine, []attache.Problem) {
 }
 
 // readRoles gives the roles that load, by id, and the ids of those that do not.
-func readRoles(tree *brainfile.Tree, m Manifest, features []Feature) (roles []Role, broken map[attache.RoleID]string, problems []attache.Problem) {
+func readRoles(tree *brainfile.Tree, frame Frame) (roles []Role, broken map[attache.RoleID]string, problems []attache.Problem) {
 	files, problems := tree.Entities("agent")
 	broken = map[attache.RoleID]string{}
 	for f := range tree.Files() {
@@ -107,13 +107,13 @@ func readRoles(tree *brainfile.Tree, m Manifest, features []Feature) (roles []Ro
 	}
 	for _, f := range files {
 		read := brainfile.Once(f, readRole)
-		wrong := append(slices.Clone(read.problems), noModel(f, read.role, m)...)
+		wrong := append(slices.Clone(read.problems), noModel(f, read.role, frame)...)
 		problems = append(problems, wrong...)
 		if len(wrong) > 0 {
 			continue
 		}
 		role := read.role
-		role.Off = off(features, role.Feature)
+		role.Off = off(frame.Features, role.Feature)
 		roles = append(roles, role)
 		delete(broken, role.ID)
 	}
@@ -123,11 +123,12 @@ func readRoles(tree *brainfile.Tree, m Manifest, features []Feature) (roles []Ro
 
 // noModel refuses a role whose model is no entry of MANIFEST; "default" always is
 // one, since the environment stands in for it.
-func noModel(f *brainfile.File, r Role, m Manifest) []attache.Problem {
-	if _, ok := m.Models[r.Model.Text]; ok || r.Model.Text == "" || r.Model.Text == "default" {
+func noModel(f *brainfile.File, r Role, frame Frame) []attache.Problem {
+	models := frame.Manifest.Models
+	if _, ok := models[r.Model.Text]; ok || frame.Unread || r.Model.Text == "" || r.Model.Text == "default" {
 		return nil
 	}
-	known := append(slices.Collect(maps.Keys(m.Models)), "default")
+	known := append(slices.Collect(maps.Keys(models)), "default")
 	return []attache.Problem{f.Wrong(r.Model.Line, r.Model.Col, fmt.Sprintf("MANIFEST has no model %q", r.Model.Text), brainfile.Suggest(r.Model.Text, known, "add it to models"))}
 }
 
