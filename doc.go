@@ -82,6 +82,7 @@
 // without keys:
 //
 //   - internal/builtin: tools that join two owners, such as sending by the rules of access through the gateway
+//   - internal/doctor: what is wrong with a brain and the machine, where, what it means and what to do
 //   - internal/telegramsim: a Bot API server in process; it checks every call against the Bot API as data, which lies below it
 //   - internal/rehearsal: a model that answers from what it was given
 //
