@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -17,6 +18,11 @@ type Sources struct {
 	Blocks   map[string]string         // texts by path: blocks/a/b.md, packages/S/R/context/a/b.md
 	Packages map[string]map[string]Arg // declared arguments by folder packages/S/R
 	Packs    map[string][]Document     // documents by folder knowledge/P or packages/S/R/knowledge/P
+
+	// Broken are blocks by path and packages by folder that do not load for a reason
+	// of their own, each with where the reason stands, as file:line:col. Their texts
+	// are read for further mistakes and included nowhere.
+	Broken map[string]string
 }
 
 // Arg is an argument that a package declares in its package.yaml.
@@ -32,6 +38,7 @@ type Library struct {
 	blocks map[string]*block
 	packs  map[string]string
 	names  map[string][]string // by home: every selector it may write, sorted, for suggestions
+	broken map[string]string   // as in Sources
 }
 
 // argument is the value of an argument for one home.
@@ -69,9 +76,12 @@ func NewLibrary(s Sources) (*Library, []attache.Problem) {
 		blocks: map[string]*block{},
 		packs:  map[string]string{},
 		names:  map[string][]string{},
+		broken: maps.Clone(s.Broken),
 	}
-	l.addArgs(s)
-	problems := append(l.addBlocks(s.Blocks), l.addPacks(s.Packs)...)
+	if l.broken == nil {
+		l.broken = map[string]string{}
+	}
+	problems := slices.Concat(l.addArgs(s), l.addBlocks(s.Blocks), l.addPacks(s.Packs))
 	l.addNames()
 	for _, name := range slices.Sorted(maps.Keys(l.blocks)) {
 		problems = append(problems, l.load(name, nil)...)
@@ -79,16 +89,27 @@ func NewLibrary(s Sources) (*Library, []attache.Problem) {
 	return l, problems
 }
 
-func (l *Library) addArgs(s Sources) {
+// addArgs sets the values that each home has. Two packages that selectors cannot
+// tell apart are both left out.
+func (l *Library) addArgs(s Sources) []attache.Problem {
+	var problems []attache.Problem
 	own := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(s.Args)) {
 		key := argName(name)
 		own[key] = s.Args[name]
 		l.args[""][key] = argument{value: s.Args[name]}
 	}
-	for folder, declared := range s.Packages {
+	first := map[string]string{}
+	for _, folder := range slices.Sorted(maps.Keys(s.Packages)) {
+		home := dotted("pkg", strings.TrimPrefix(folder, "packages/"))
+		if other := first[home]; other != "" {
+			problems = append(problems, *clash(folder+"/package.yaml", home, other))
+			l.broken[folder], l.broken[other] = folder+"/package.yaml:1:1", folder+"/package.yaml:1:1"
+			continue
+		}
+		first[home] = folder
 		values := map[string]argument{}
-		for name, arg := range declared {
+		for name, arg := range s.Packages[folder] {
 			value, ok := tree(own, argName(name), "\n")
 			switch {
 			case ok:
@@ -99,8 +120,9 @@ func (l *Library) addArgs(s Sources) {
 				values[argName(name)] = argument{value: arg.Default}
 			}
 		}
-		l.args[dotted("pkg", strings.TrimPrefix(folder, "packages/"))] = values
+		l.args[home] = values
 	}
+	return problems
 }
 
 func argName(name string) string {
@@ -244,8 +266,15 @@ func (l *Library) load(name string, stack []frame) []attache.Problem {
 	b.state = reading
 	r := l.render(b.Text, b.home, append(stack, frame{name: name}))
 	b.state = done
-	b.out, b.missing, b.broken = strings.TrimRight(r.out, "\n"), r.missing, r.broken
+	b.out, b.missing = strings.TrimRight(r.out, "\n"), r.missing
+	b.broken = cmp.Or(r.broken, l.broken[b.File], l.broken[packageOf(b.File)])
 	return r.problems
+}
+
+// packageOf gives the folder of the package that a file belongs to.
+func packageOf(file string) string {
+	parts := strings.Split(file, "/")
+	return strings.Join(parts[:min(3, len(parts))], "/")
 }
 
 // ring reports blocks that include each other, from the last one on the stack

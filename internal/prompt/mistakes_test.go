@@ -15,7 +15,7 @@ import (
 
 // Each file of testdata/mistakes is a small brain with a mistake in it; its file
 // "want" has the sentences. "args" has lines name=value; package.args has lines
-// name, name=default or name! (required).
+// name, name=default or name! (required); "broken" has lines path=place.
 //
 // row J3
 func TestMistakes(t *testing.T) {
@@ -42,7 +42,7 @@ func TestMistakes(t *testing.T) {
 
 func mistakes(a *txtar.Archive) string {
 	s := Sources{Args: map[string]string{}, Blocks: map[string]string{},
-		Packages: map[string]map[string]Arg{}, Packs: map[string][]Document{}}
+		Packages: map[string]map[string]Arg{}, Packs: map[string][]Document{}, Broken: map[string]string{}}
 	var static Static
 	var bodies []Text
 	for _, f := range a.Files {
@@ -52,6 +52,11 @@ func mistakes(a *txtar.Archive) string {
 			for line := range strings.Lines(text.Body) {
 				name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 				s.Args[name] = value
+			}
+		case f.Name == "broken":
+			for line := range strings.Lines(text.Body) {
+				name, at, _ := strings.Cut(strings.TrimSpace(line), "=")
+				s.Broken[name] = at
 			}
 		case path.Base(f.Name) == "package.args":
 			declared := map[string]Arg{}

@@ -155,8 +155,10 @@ func (l *Library) argument(r *rendering, t Text, sel selector, home string) stri
 	}
 	if values == nil || sel.name == "args" {
 		where := "MANIFEST.yaml"
-		if folder := strings.Split(t.File, "/"); home != "" {
-			where = strings.Join(folder[:3], "/") + "/package.yaml"
+		if home != "" && l.broken[packageOf(t.File)] != "" {
+			return "" // what the package declares is unknown, and it is not used
+		} else if home != "" {
+			where = packageOf(t.File) + "/package.yaml"
 		}
 		r.fail(t.problem(sel.at, "{{ "+sel.raw+" }} is not declared",
 			suggest(nearest(sel.name, l.names[home]), "declare it under args in "+where)))
