@@ -145,7 +145,7 @@ func BenchmarkTurns(b *testing.B) {
 func BenchmarkGroupMessages(b *testing.B) {
 	h := newHall(b, 1)
 	h.attache(brainFiles(b, map[string]string{
-		"constitution/MANIFEST.yaml": "telegram: { pace: off }\n",
+		"constitution/MANIFEST.yaml": "telegram: { pace: off }\nmodels: { default: { model: echo } }\n",
 		"constitution/access.yaml": "bots:\n  nova:\n    merge: 0s\n    dm: { role: echo, people: everyone }\n" +
 			"    default: { role: echo, people: everyone, engage: mention, observe: true }\n",
 		"features/echo/FEATURE.md":    "---\ndescription: Says again what was said.\n---\n",

@@ -70,7 +70,7 @@ func brainFiles(t testing.TB, files map[string]string) string {
 // echoBrain answers everybody everywhere with their own words.
 func echoBrain(t testing.TB, merge string) string {
 	return brainFiles(t, map[string]string{
-		"constitution/MANIFEST.yaml": "telegram: { pace: off }\n",
+		"constitution/MANIFEST.yaml": "telegram: { pace: off }\nmodels: { default: { model: echo } }\n",
 		"constitution/access.yaml": "bots:\n  nova:\n    merge: " + merge + "\n" +
 			"    dm: { role: echo, people: everyone }\n    default: { role: echo, people: everyone, engage: all }\n",
 		"features/echo/FEATURE.md":    "---\ndescription: Says again what was said.\n---\n",

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"attache"
 	"attache/access"
@@ -64,6 +66,12 @@ func (b *bot) command(m attache.Message, name, _ string) (v gateway.Verdict, our
 	switch name {
 	case "stop":
 		return gateway.Verdict{Act: gateway.ActStop, Why: "/stop"}, true
+	case "new":
+		return gateway.Verdict{Act: gateway.ActNew, Say: "A new session: what was said before is not carried on.", Why: "/new"}, true
+	case "context":
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		defer cancel()
+		return gateway.Verdict{Act: gateway.ActReply, Say: b.p.contextLines(ctx, m.Place), Why: "/context"}, true
 	case "help":
 		return gateway.Verdict{Act: gateway.ActReply, Say: helpText, Why: "/help"}, true
 	case "status":
@@ -72,7 +80,9 @@ func (b *bot) command(m attache.Message, name, _ string) (v gateway.Verdict, our
 	return gateway.Verdict{}, false
 }
 
-const helpText = `/stop ends what I am doing here
+const helpText = `/new begins a new session here
+/context says what my latest answer carried
+/stop ends what I am doing here
 /status says who I am here
 /help is this list`
 

@@ -24,7 +24,7 @@ func newLog(w io.Writer, words string, secrets []attache.Secret) (*slog.Logger, 
 			_ = l.UnmarshalText([]byte(word)) // the four words above are levels
 			o.Level = l
 		default:
-			return nil, usage("--log %q is neither text, json nor a level; write text, json or for example json,debug", word)
+			return nil, misused("--log %q is neither text, json nor a level; write text, json or for example json,debug", word)
 		}
 	}
 	if json {

@@ -107,6 +107,6 @@ func report(w io.Writer, err error) int {
 	return 1
 }
 
-func usage(format string, args ...any) error {
+func misused(format string, args ...any) error {
 	return &attache.Error{Kind: attache.KindUsage, Say: fmt.Sprintf(format, args...)}
 }

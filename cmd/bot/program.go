@@ -13,10 +13,14 @@ import (
 
 	"attache"
 	"attache/gateway"
+	"attache/gateway/mind"
 	"attache/internal/brain"
+	"attache/internal/conversation"
 	"attache/internal/engine"
+	"attache/internal/store"
 	"attache/internal/telegram/richtext"
 	"attache/internal/telegram/updates"
+	"attache/internal/usage"
 )
 
 // program is a running Attaché: the wiring of `run` and `demo`. The order of its
@@ -30,6 +34,13 @@ type program struct {
 	bots    []*bot
 	webhook *updates.Webhook // for all of them
 	brain   *brain.Holder
+	talks   *conversation.Store
+	mind    *mind.Mind
+	getenv  func(string) string // where a brain's env: settings are read
+	clients struct {
+		sync.Mutex
+		byName map[string]modelClient
+	}
 }
 
 // settings are what differs between `run` and `demo`.
@@ -37,7 +48,8 @@ type settings struct {
 	brain  *brain.Holder
 	tokens map[attache.BotID]attache.Secret
 	say    func(string) // progress for the person at the terminal
-	anew   bool         // forget what an earlier run left: its Telegram is gone too
+	getenv func(string) string
+	anew   bool // forget what an earlier run left: its Telegram is gone too
 }
 
 // newProgram opens the database and prepares everything that can fail before a
@@ -53,7 +65,10 @@ func newProgram(ctx context.Context, f *flags, s settings, log *slog.Logger) (*p
 			return nil, fmt.Errorf("what an earlier run left cannot be cleared: %w", err)
 		}
 	}
-	p := &program{log: log, flags: f, db: db, brain: s.brain}
+	p := &program{log: log, flags: f, db: db, brain: s.brain, getenv: s.getenv}
+	if p.getenv == nil {
+		p.getenv = lookup
+	}
 	if err := p.prepare(ctx, s.tokens); err != nil {
 		p.close()
 		return nil, err
@@ -69,9 +84,20 @@ func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.
 	if err != nil {
 		return err
 	}
+	if p.talks, err = conversation.Open(ctx, p.db.DB); err != nil {
+		return err
+	}
+	if p.mind, err = p.newMind(ctx); err != nil {
+		return err
+	}
 	p.gateway, err = gateway.New(ctx, gateway.Options{
 		DB: p.db.DB, Engine: p.engine, Executor: executor, Alone: p.db.alone(), Log: p.log,
-		Compose: richtext.Compose, Simpler: richtext.Simpler, Retarget: richtext.Retarget, Answer: echo,
+		Compose: richtext.Compose, Simpler: richtext.Simpler, Retarget: richtext.Retarget, Answer: p.answer,
+		New: func(ctx context.Context, tx store.Tx, at attache.Place) error {
+			return p.talks.Reset(ctx, tx, at, "new")
+		},
+		Moved:   p.moved,
+		Dropped: func(ctx context.Context, turn int64) error { return p.talks.Drop(ctx, turn) },
 	})
 	if err != nil {
 		return err
@@ -85,6 +111,14 @@ func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.
 	}
 	p.webhook = p.newWebhook()
 	return p.engine.Launch()
+}
+
+// moved carries what other owners keep of a group to its new number.
+func (p *program) moved(ctx context.Context, tx store.Tx, bot attache.BotID, m attache.Migration) error {
+	if err := p.talks.Migrate(ctx, tx, bot, m.From, m.To); err != nil {
+		return err
+	}
+	return usage.Move(ctx, tx, bot, m)
 }
 
 // run serves until ctx ends, then lets turns in progress end.
@@ -131,7 +165,7 @@ func (p *program) close() {
 func (p *program) listen() (net.Listener, error) {
 	if p.flags.Listen == "off" {
 		if p.flags.PublicURL != "" {
-			return nil, usage("--public-url needs HTTP: Telegram brings the updates there; leave --listen off out")
+			return nil, misused("--public-url needs HTTP: Telegram brings the updates there; leave --listen off out")
 		}
 		return nil, nil
 	}
@@ -140,23 +174,4 @@ func (p *program) listen() (net.Listener, error) {
 		return nil, fmt.Errorf("the address %s cannot be listened on: %w; choose another with --listen, or --listen off", p.flags.Listen, err)
 	}
 	return l, nil
-}
-
-// echo answers a turn with its own words, until a model gives it a mind.
-func echo(_ context.Context, _ engine.Run, t gateway.Turn) (gateway.Answer, error) {
-	text := ""
-	for _, m := range t.Messages {
-		line := m.Text
-		for _, f := range m.Media {
-			line = "[" + f.Kind + "] " + line
-		}
-		if m.Left != "" {
-			line += " [left out: " + m.Left + "]"
-		}
-		if text != "" {
-			text += "\n\n"
-		}
-		text += line
-	}
-	return gateway.Answer{Markdown: text, Format: attache.FormatAuto}, nil
 }

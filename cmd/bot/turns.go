@@ -24,7 +24,7 @@ func (c turnsCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	if c.Chat != "" {
 		var err error
 		if chat, err = attache.ParseChat(c.Chat); err != nil {
-			return usage("--chat: %v", err)
+			return misused("--chat: %v", err)
 		}
 	}
 	log, err := newLog(io.err, "text,error", nil)

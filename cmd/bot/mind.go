@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"attache"
+	"attache/constitution"
+	"attache/gateway"
+	"attache/gateway/mind"
+	"attache/internal/brain"
+	"attache/internal/builtin"
+	"attache/internal/engine"
+	"attache/internal/model"
+	"attache/internal/tools"
+	"attache/internal/usage"
+)
+
+// echoModel is the model of a brain that tries the path and not the mind: every
+// turn is answered with its own words, and nothing is called.
+const echoModel = "echo"
+
+// transcriber is the entry under `models:` that turns voice into words.
+const transcriber = "transcribe"
+
+// newMind puts together what answers turns.
+func (p *program) newMind(ctx context.Context) (*mind.Mind, error) {
+	if err := usage.Migrate(ctx, p.db.DB); err != nil {
+		return nil, err
+	}
+	registry, err := tools.New(builtin.Tools(builtin.Deps{Ruled: p.ruled, Post: p.post}))
+	if err != nil {
+		return nil, err
+	}
+	return mind.New(ctx, mind.Options{
+		DB: p.db.DB, Talks: p.talks, Tools: registry, Log: p.log, Now: time.Now,
+		Brain: p.brain.Current, Static: interimStatic, Ruling: p.ruling, Model: p.model, Transcribe: p.transcribe,
+		Fetch: p.fetch, Draft: p.draft, Usage: p.account,
+	})
+}
+
+// answer answers a turn: with its own words if the brain says `model: echo`, by the
+// mind otherwise.
+func (p *program) answer(ctx context.Context, run engine.Run, t gateway.Turn) (gateway.Answer, error) {
+	if len(t.Messages) > 0 {
+		b := p.brain.Current()
+		r := p.ruling(b, t.Place, t.Messages[0].Chat.Kind)
+		if role, ok := b.Frame.Role(r.Role); ok && r.Ruled() && modelOf(b, role).Model == echoModel {
+			a := echo(t)
+			a.Format = r.Format
+			if r.GoneChat {
+				a.Gone = "chat"
+			}
+			return a, nil
+		}
+	}
+	return p.mind.Answer(ctx, run, t)
+}
+
+// modelOf gives the entry under `models:` that a role uses.
+func modelOf(b *brain.Brain, r constitution.Role) constitution.Model {
+	name := r.Model.Text
+	if name == "" {
+		name = "default"
+	}
+	return b.Frame.Manifest.Models[name]
+}
+
+// echo answers a turn with its own words.
+func echo(t gateway.Turn) gateway.Answer {
+	lines := make([]string, len(t.Messages))
+	for i, m := range t.Messages {
+		lines[i] = m.Text
+		for _, f := range m.Media {
+			lines[i] = "[" + f.Kind + "] " + lines[i]
+		}
+		if m.Left != "" {
+			lines[i] += " [left out: " + m.Left + "]"
+		}
+	}
+	return gateway.Answer{Markdown: strings.Join(lines, "\n\n")}
+}
+
+// model gives the client of an entry under `models:`. Clients are made once:
+// changed models need a restart (interface § 3).
+func (p *program) model(b *brain.Brain, name string) (*model.Client, model.Profile, error) {
+	p.clients.Lock()
+	defer p.clients.Unlock()
+	if c, ok := p.clients.byName[name]; ok {
+		return c.client, c.profile, nil
+	}
+	profile, err := interimProfile(b, name, p.getenv)
+	if err != nil {
+		return nil, model.Profile{}, &attache.Error{Kind: attache.KindUsage, Say: "this brain has no model that could answer", Cause: err}
+	}
+	c := modelClient{model.New(profile, model.Options{}), profile}
+	if p.clients.byName == nil {
+		p.clients.byName = map[string]modelClient{}
+	}
+	p.clients.byName[name] = c
+	return c.client, c.profile, nil
+}
+
+// modelClient is a client and what it is a client of.
+type modelClient struct {
+	client  *model.Client
+	profile model.Profile
+}
+
+// lookup reads an environment variable, or the file that NAME_FILE names.
+func lookup(name string) string {
+	s, err := secretEnv(name)
+	if err != nil {
+		return ""
+	}
+	return s.Reveal()
+}
+
+// transcribe turns a voice message into words, if the brain has a model for it.
+func (p *program) transcribe(ctx context.Context, b *brain.Brain, turn int64, audio mind.File) (string, bool, error) {
+	if _, ok := b.Frame.Manifest.Models[transcriber]; !ok {
+		return "", false, nil
+	}
+	client, _, err := p.model(b, transcriber)
+	if err != nil {
+		return "", false, err
+	}
+	text, err := client.Transcribe(ctx, audio.Name, audio.Data, nil)
+	return text, err == nil, err
+}
+
+// largestFile is what is fetched of a file at most: Telegram lets bots download 20 MB.
+const largestFile = 20 << 20
+
+// fetch gets a file that came with a message.
+func (p *program) fetch(ctx context.Context, id attache.BotID, m attache.Media) (mind.File, error) {
+	b := p.bot(id)
+	if b == nil {
+		return mind.File{}, fmt.Errorf("this program does not serve the bot %s", id)
+	}
+	data, mime, err := b.client.Download(ctx, m.FileID, largestFile)
+	if err != nil {
+		return mind.File{}, err
+	}
+	if m.MIME != "" {
+		mime = m.MIME
+	}
+	name := m.Name
+	if name == "" {
+		name = m.Kind + ".ogg"
+	}
+	return mind.File{Name: name, MIME: mime, Data: data}, nil
+}
+
+// draft begins the draft of a private answer.
+func (p *program) draft(place attache.Place, turn int64, f attache.Format) mind.Draft {
+	return p.bot(place.Bot).sender.Draft(place, turn, f)
+}
+
+// ruled reports whether a place's chat has a rule under its bot.
+func (p *program) ruled(place attache.Place) bool {
+	return p.ruling(p.brain.Current(), place, "").Ruled()
+}
+
+// post says something for a tool call.
+func (p *program) post(ctx context.Context, r builtin.PostRequest) (builtin.PostResult, error) {
+	r.Say.Format = p.ruling(p.brain.Current(), r.Say.Place, "").Format
+	said, err := p.gateway.Say(ctx, r.Turn, r.Call, r.Say)
+	return builtin.PostResult{Place: said.Place, Messages: said.Messages, Fate: said.Fate, Why: said.Why}, err
+}
+
+// account records what an exchange with a model took and cost.
+func (p *program) account(ctx context.Context, x mind.Exchange) error {
+	a := x.Attempt
+	c := usage.Call{Turn: x.Turn, N: x.N, Place: x.Place, Role: x.Role, At: x.At,
+		Profile: a.Profile, Model: a.Model, Try: a.Try, Status: a.Status, Took: a.Took, Why: a.Why}
+	if a.Usage.Reported {
+		c.Tokens = &usage.Tokens{In: int64(a.Usage.In), Cached: int64(a.Usage.Cached), CacheWrite: int64(a.Usage.CacheWrite),
+			Out: int64(a.Usage.Out), Reasoning: int64(a.Usage.Reasoning)}
+	}
+	if a.CostKnown {
+		c.Cost = &a.Cost
+	}
+	return usage.Record(ctx, p.db.Pool(), c)
+}
+
+// contextLines answers /context: what the latest turn of a place carried.
+func (p *program) contextLines(ctx context.Context, place attache.Place) string {
+	x, ok, err := p.talks.Latest(ctx, place)
+	if err != nil {
+		return "I cannot look that up right now: the database does not answer."
+	}
+	if !ok {
+		return "I have answered nothing here yet."
+	}
+	lines := []string{
+		"Contexts: none",
+		fmt.Sprintf("Instructions: %s, %d characters", short(x.Epoch.ID), len([]rune(x.Epoch.Text))),
+		fmt.Sprintf("Session: %d, input %d characters", x.Session.ID, len([]rune(string(x.Input)))),
+	}
+	calls, err := usage.OfTurn(ctx, p.db.Pool(), x.Turn)
+	if err == nil && len(calls) > 0 {
+		lines = append(lines, cached(calls))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// cached tells how much of a turn's prompts the server had in its cache.
+func cached(calls []usage.Call) string {
+	var in, hit int64
+	for _, c := range calls {
+		if c.Tokens != nil {
+			in, hit = in+c.Tokens.In, hit+c.Tokens.Cached
+		}
+	}
+	if in == 0 {
+		return "Tokens: the model's server reports none"
+	}
+	return fmt.Sprintf("Tokens: %d in, %d %% of them from the cache", in, 100*hit/in)
+}
+
+func short(id string) string { return id[:min(8, len(id))] }
+
+// bot gives the bot of an id, nil when this program does not serve it.
+func (p *program) bot(id attache.BotID) *bot {
+	for _, b := range p.bots {
+		if b.id == id {
+			return b
+		}
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package mind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"attache"
+	"attache/constitution"
+	"attache/internal/engine"
+	"attache/internal/model"
+	"attache/internal/prompt"
+)
+
+// loop asks the model, runs the tools it calls, and asks again, until it answers
+// in words or a limit ends it.
+func (th *thought) loop(ctx context.Context, limits constitution.Limits) (string, error) {
+	request, err := th.request(ctx)
+	if err != nil {
+		return "", err
+	}
+	draft := th.draft()
+	defer draft.End()
+	for n := 1; n <= limits.Calls; n++ {
+		if limits.Cost > 0 && th.spent >= limits.Cost {
+			return "", &attache.Error{Kind: attache.KindRefused, Say: "it would cost more than this brain allows for one answer",
+				Cause: fmt.Errorf("%.4f were spent; limits.cost is %.4f", th.spent, limits.Cost)}
+		}
+		reply, err := th.ask(ctx, n, request, draft)
+		if err != nil {
+			return "", err
+		}
+		if len(reply.ToolCalls) == 0 {
+			return strings.TrimSpace(reply.Text), nil
+		}
+		request.Messages = append(request.Messages, model.Message{Role: model.RoleAssistant, Text: reply.Text, ToolCalls: reply.ToolCalls})
+		for i, call := range reply.ToolCalls {
+			result, err := th.call(ctx, fmt.Sprintf("%d.%d", n, i), call)
+			if err != nil {
+				return "", err
+			}
+			request.Messages = append(request.Messages, model.Message{Role: model.RoleTool, Text: result, ToolCallID: call.ID})
+		}
+	}
+	return "", &attache.Error{Kind: attache.KindRefused, Say: "it took more steps than this brain allows for one answer",
+		Cause: fmt.Errorf("the model was asked %d times; limits.calls is %d", limits.Calls, limits.Calls)}
+}
+
+// request assembles the first request of the turn (decisions § 4).
+func (th *thought) request(ctx context.Context) (model.Request, error) {
+	past, err := th.m.o.Talks.History(ctx, th.talk.Session.ID, th.turn.ID)
+	if err != nil {
+		return model.Request{}, err
+	}
+	history := make([]prompt.Past, len(past))
+	for i, p := range past {
+		history[i] = prompt.Past{Snapshot: p.Snapshot, Input: p.Input, Answer: p.Answer, Mark: p.Mark, Tokens: p.Tokens}
+	}
+	epoch := prompt.Epoch{ID: th.talk.Epoch.ID, Text: th.talk.Epoch.Text}
+	assembled, cut := prompt.Assemble(prompt.Request{
+		Epoch: epoch, Session: th.talk.Session.Snapshot, History: history,
+		Snapshot: th.talk.Snapshot, Input: th.talk.Input, Tail: th.talk.Tail,
+		StaticRole: string(model.RoleDeveloper), ContextRole: string(model.RoleSystem),
+		Budget: th.brain.Frame.Manifest.Sessions.HistoryTokens,
+	})
+	if cut > 0 {
+		th.m.o.Log.Info("the oldest turns of a conversation are left out", "turn", th.turn.ID, "chat", th.turn.Place.Chat, "why", "sessions.historyTokens", "part", cut)
+	}
+	r := model.Request{CacheKey: prompt.CacheKey(th.turn.Place.Bot, th.role.ID, epoch)}
+	for _, m := range assembled {
+		r.Messages = append(r.Messages, model.Message{Role: model.Role(m.Role), Text: m.Text})
+	}
+	if parts := th.attached(ctx); len(parts) > 0 {
+		for i := len(r.Messages) - 1; i >= 0; i-- {
+			if r.Messages[i].Role == model.RoleUser {
+				r.Messages[i].Parts = parts
+				break
+			}
+		}
+	}
+	for _, t := range th.tools {
+		r.Tools = append(r.Tools, model.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
+	}
+	return r, nil
+}
+
+// reply is what the journal keeps of one answer of the model.
+type reply struct {
+	Text      string
+	ToolCalls []model.ToolCall
+	Cost      float64
+	Say       string // the sentence of a failure that no repetition cures
+	Cause     string
+}
+
+// ask makes one call of the model, journaled: after a crash its answer is read and
+// not paid for again.
+func (th *thought) ask(ctx context.Context, n int, r model.Request, draft Draft) (reply, error) {
+	got, err := engine.Step(th.run, fmt.Sprintf("model %d", n), func(context.Context) (reply, error) {
+		var shown strings.Builder
+		result, err := th.client.Complete(ctx, r, func(e model.Event) {
+			switch e.Kind {
+			case model.EventText:
+				shown.WriteString(e.Text)
+				draft.Show(shown.String())
+			case model.EventReset:
+				shown.Reset()
+			}
+		}, func(a model.Attempt) { th.account(ctx, n, a) })
+		if err != nil {
+			if ctx.Err() != nil {
+				return reply{}, err
+			}
+			out := reply{Say: attache.Sentence(err), Cause: err.Error()}
+			return out, nil
+		}
+		return reply{Text: result.Text, ToolCalls: result.ToolCalls, Cost: result.Cost}, nil
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	if got.Say != "" {
+		return reply{}, &attache.Error{Kind: attache.KindOutside, Say: got.Say, Cause: errors.New(got.Cause)}
+	}
+	th.spent += got.Cost
+	return got, nil
+}
+
+// account records what one exchange took and cost. A record that cannot be written
+// is told of and does not fail the turn.
+func (th *thought) account(ctx context.Context, n int, a model.Attempt) {
+	o := th.m.o
+	if a.Why != "" {
+		o.Log.Warn("a model did not answer", "turn", th.turn.ID, "model", a.Profile, "why", a.Why, "ms", a.Took.Milliseconds())
+	}
+	if o.Usage == nil {
+		return
+	}
+	x := Exchange{Turn: th.turn.ID, N: n, Place: th.turn.Place, Role: th.role.ID, At: o.Now(), Attempt: a}
+	if err := o.Usage(context.WithoutCancel(ctx), x); err != nil {
+		o.Log.Warn("the record of a model call could not be written", "turn", th.turn.ID, "err", err)
+	}
+}
+
+// draft begins the draft of a private answer; elsewhere one that shows nothing.
+func (th *thought) draft() Draft {
+	if th.m.o.Draft == nil || !th.turn.Place.Chat.Private() {
+		return none{}
+	}
+	return th.m.o.Draft(th.turn.Place, th.turn.ID, th.ruling.Format)
+}
+
+// none is the draft of a place that has none.
+type none struct{}
+
+func (none) Show(string) {}
+func (none) End()        {}

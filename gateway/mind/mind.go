@@ -1,0 +1,177 @@
+// Package mind is how a turn is answered: the rule and role of its place, the
+// prompt, calls of the model and of tools in turn, and the text in the end.
+//
+// Everything that must come out the same after a crash is written down before it
+// is used: the session and turn snapshots and the input (internal/conversation),
+// each answer of the model (the engine's journal), each call of a tool before and
+// after (`tool_calls`, this package's table). So a turn that a living process takes
+// up sends the same bytes again and repeats nothing that acts on the outside.
+package mind
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"attache"
+	"attache/access"
+	"attache/constitution"
+	"attache/gateway"
+	"attache/internal/brain"
+	"attache/internal/conversation"
+	"attache/internal/engine"
+	"attache/internal/model"
+	"attache/internal/prompt"
+	"attache/internal/store"
+	"attache/internal/tools"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Draft shows a private answer while it is written.
+type Draft interface {
+	Show(markdown string)
+	End()
+}
+
+// Options wires a Mind; all of it is required but Draft, Fetch and Usage.
+type Options struct {
+	DB     *store.DB
+	Talks  *conversation.Store
+	Tools  *tools.Registry
+	Log    *slog.Logger
+	Now    func() time.Time
+	Brain  func() *brain.Brain
+	Ruling func(b *brain.Brain, p attache.Place, chatKind string) access.Ruling
+	// Static gives a role's static prompt with the list of its tools.
+	Static func(b *brain.Brain, role attache.RoleID, tools []byte) (prompt.Epoch, error)
+	// Model gives the client of an entry under `models:`, and what it is.
+	Model func(b *brain.Brain, name string) (*model.Client, model.Profile, error)
+	// Transcribe turns a voice message into words; ok is false when the brain has no
+	// model for it.
+	Transcribe func(ctx context.Context, b *brain.Brain, turn int64, audio File) (text string, ok bool, err error)
+	// Fetch gets a file that came with a message.
+	Fetch func(ctx context.Context, bot attache.BotID, m attache.Media) (File, error)
+	// Draft begins a draft in a private chat; nil where there are none.
+	Draft func(p attache.Place, turn int64, f attache.Format) Draft
+	// Usage records one exchange with a model.
+	Usage func(ctx context.Context, x Exchange) error
+}
+
+// File is a file that came with a message.
+type File struct {
+	Name string
+	MIME string
+	Data []byte
+}
+
+// Exchange is one exchange with a model, for the record of costs.
+type Exchange struct {
+	Turn    int64
+	N       int // which call of the turn, from 1
+	Place   attache.Place
+	Role    attache.RoleID
+	At      time.Time
+	Attempt model.Attempt
+}
+
+// Mind answers turns.
+type Mind struct{ o Options }
+
+// New migrates the package's table.
+func New(ctx context.Context, o Options) (*Mind, error) {
+	sql, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	if err := o.DB.Migrate(ctx, "mind", sql); err != nil {
+		return nil, fmt.Errorf("the table of tool calls: %w", err)
+	}
+	return &Mind{o}, nil
+}
+
+// thought is one turn while it is answered. It keeps the brain that it began with.
+type thought struct {
+	m       *Mind
+	run     engine.Run
+	turn    gateway.Turn
+	brain   *brain.Brain
+	ruling  access.Ruling
+	role    constitution.Role
+	client  *model.Client
+	profile model.Profile
+	grant   tools.Grant
+	tools   []attache.Tool
+	talk    conversation.Exchange
+	spent   float64
+}
+
+// errSeconds ends a turn that took longer than limits.seconds.
+var errSeconds = errors.New("the turn took longer than limits.seconds allows")
+
+// Answer answers a turn. An error means that it should be tried again; a failure
+// that trying again does not cure is an Answer with one short sentence for the
+// chat, whose detail is in the log under the turn's number.
+func (m *Mind) Answer(ctx context.Context, run engine.Run, t gateway.Turn) (gateway.Answer, error) {
+	b := m.o.Brain()
+	th := &thought{m: m, run: run, turn: t, brain: b}
+	th.ruling = m.o.Ruling(b, t.Place, t.Messages[0].Chat.Kind)
+	if !th.ruling.Ruled() {
+		return gateway.Answer{Why: "no rule holds any more: " + th.ruling.Why}, nil
+	}
+	role, ok := b.Frame.Role(th.ruling.Role)
+	if !ok {
+		return gateway.Answer{Why: fmt.Sprintf("the role %s does not load any more", th.ruling.Role), Failed: true}, nil
+	}
+	th.role = role
+	limits := b.Frame.Manifest.Limits
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(limits.Seconds)*time.Second, errSeconds)
+	defer cancel()
+	text, err := th.think(ctx, limits)
+	if err == nil {
+		return gateway.Answer{Markdown: text, Format: th.ruling.Format, Gone: gone(th.ruling)}, nil
+	}
+	if errors.Is(context.Cause(ctx), errSeconds) {
+		err = errSeconds
+	} else if ctx.Err() != nil || store.Transient(err) {
+		return gateway.Answer{}, err
+	}
+	m.o.Log.Error("a turn could not be answered", "turn", t.ID, "bot", t.Place.Bot, "chat", t.Place.Chat, "err", err)
+	return gateway.Answer{
+		Markdown: fmt.Sprintf("I could not answer that: %s (turn %d).", sentence(err), t.ID),
+		Format:   attache.FormatEntities, Gone: gone(th.ruling), Failed: true, Why: err.Error(),
+	}, nil
+}
+
+// gone says in the gateway's word where an answer goes whose topic is gone.
+func gone(r access.Ruling) string {
+	if r.GoneChat {
+		return "chat"
+	}
+	return "drop"
+}
+
+// sentence is what the chat may be told of an error.
+func sentence(err error) string {
+	if errors.Is(err, errSeconds) {
+		return "it took too long"
+	}
+	return attache.Sentence(err)
+}
+
+// think prepares the turn and goes through its loop.
+func (th *thought) think(ctx context.Context, limits constitution.Limits) (string, error) {
+	if err := th.prepare(ctx); err != nil {
+		return "", err
+	}
+	text, err := th.loop(ctx, limits)
+	if err != nil {
+		return "", err
+	}
+	return text, th.m.o.Talks.Answered(ctx, th.turn.ID, text, (len(th.talk.Input)+len(text))/4)
+}

@@ -1,0 +1,204 @@
+package mind
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"attache"
+	"attache/internal/conversation"
+	"attache/internal/engine"
+	"attache/internal/model"
+	"attache/internal/prompt"
+)
+
+// prepare finds the role's model, tools and static prompt, and writes the turn's
+// snapshots and input down before the first call of the model; a turn that was
+// prepared before gets the bytes of then.
+func (th *thought) prepare(ctx context.Context) (err error) {
+	o := th.m.o
+	name := th.role.Model.Text
+	if name == "" {
+		name = "default"
+	}
+	if th.client, th.profile, err = o.Model(th.brain, name); err != nil {
+		return err
+	}
+	th.grant.Approvals = th.role.Approvals
+	for _, c := range th.role.Capabilities {
+		th.grant.Capabilities = append(th.grant.Capabilities, c.Text)
+	}
+	th.tools = o.Tools.For(th.grant.Capabilities)
+	listed, err := listTools(th.tools)
+	if err != nil {
+		return err
+	}
+	epoch, err := o.Static(th.brain, th.role.ID, listed)
+	if err != nil {
+		return err
+	}
+	messages, err := th.readable(ctx)
+	if err != nil {
+		return err
+	}
+	manifest := th.brain.Frame.Manifest
+	zone := manifest.Zone.String()
+	th.talk, err = o.Talks.Begin(ctx, conversation.Opening{
+		Turn: th.turn.ID, Place: th.turn.Place, Role: th.role.ID, Engine: "api",
+		Epoch: conversation.Epoch{ID: epoch.ID, Text: epoch.Text, Tools: listed},
+		Idle:  manifest.Sessions.Idle,
+		Session: func(context.Context) ([]byte, error) {
+			return prompt.SessionSnapshot(prompt.Session{Agent: th.role.ID, Name: th.role.Name, Description: th.role.Description, Workspace: manifest.Name}), nil
+		},
+		Snapshot: prompt.TurnSnapshot(prompt.Turn{At: o.Now(), Zone: zone, Type: "chat"}),
+		Input:    prompt.Input(th.room(), quoted(messages), messages, zone),
+	})
+	return err
+}
+
+// listTools gives the exact list that the model gets, as the epoch's identity.
+func listTools(list []attache.Tool) ([]byte, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	type entry struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Schema      json.RawMessage `json:"schema"`
+	}
+	out := make([]entry, len(list))
+	for i, t := range list {
+		out[i] = entry{t.Name, t.Description, t.Schema}
+	}
+	return json.Marshal(out)
+}
+
+// room gives the lines of the room that ride along: the newest, within the knobs
+// room.lines and room.chars, and only of people who are still let in.
+func (th *thought) room() []attache.Message {
+	knobs := th.brain.Frame.Manifest.Room
+	var kept []attache.Message
+	chars := 0
+	for i := len(th.turn.Room) - 1; i >= 0 && len(kept) < knobs.Lines; i-- {
+		m := th.turn.Room[i]
+		if ok, _ := th.ruling.Admits(m.From.ID); !ok {
+			continue
+		}
+		if chars += len([]rune(m.Text)); chars > knobs.Chars {
+			break
+		}
+		kept = append([]attache.Message{m}, kept...)
+	}
+	return kept
+}
+
+// quoted gives the parents that the input's messages reply to, each once, unless
+// the parent is itself part of the input.
+func quoted(messages []attache.Message) []prompt.Quoted {
+	seen := map[attache.MessageID]bool{}
+	for _, m := range messages {
+		seen[m.ID] = true
+	}
+	var out []prompt.Quoted
+	for _, m := range messages {
+		if m.Reply == nil || m.Reply.ID == 0 || seen[m.Reply.ID] || m.Reply.Text == "" && m.Reply.Quote == "" {
+			continue
+		}
+		seen[m.Reply.ID] = true
+		out = append(out, prompt.Quoted{Reply: *m.Reply})
+	}
+	return out
+}
+
+// readable gives the turn's messages with voice turned into words, and with a note
+// of everything that the model cannot be given.
+func (th *thought) readable(ctx context.Context) ([]attache.Message, error) {
+	out := make([]attache.Message, len(th.turn.Messages))
+	for i, m := range th.turn.Messages {
+		for n, f := range m.Media {
+			switch {
+			case f.Kind == "voice":
+				words, err := th.heard(ctx, m, n)
+				if err != nil {
+					return nil, err
+				}
+				if words != "" {
+					m.Text = strings.TrimSpace(m.Text + "\n" + words)
+				} else {
+					leaveOut(&m, "what the voice message says: there is no model that transcribes")
+				}
+			case f.Kind == "photo" && !th.profile.Vision:
+				leaveOut(&m, "the picture: this model takes none")
+			case f.Kind == "document" && !th.profile.Files && !strings.HasPrefix(f.MIME, "text/"):
+				leaveOut(&m, "the document: this model takes none")
+			}
+		}
+		out[i] = m
+	}
+	return out, nil
+}
+
+func leaveOut(m *attache.Message, what string) {
+	if m.Left != "" {
+		what = m.Left + "; " + what
+	}
+	m.Left = what
+}
+
+// heard gives the words of a voice message, once; empty without a model for it.
+func (th *thought) heard(ctx context.Context, m attache.Message, n int) (string, error) {
+	o := th.m.o
+	if o.Transcribe == nil || o.Fetch == nil {
+		return "", nil
+	}
+	return engine.Step(th.run, fmt.Sprintf("voice %d.%d", m.ID, n), func(context.Context) (string, error) {
+		file, err := o.Fetch(ctx, th.turn.Place.Bot, m.Media[n])
+		if err != nil {
+			o.Log.Warn("a voice message could not be fetched", "turn", th.turn.ID, "err", err)
+			return "", nil
+		}
+		words, ok, err := o.Transcribe(ctx, th.brain, th.turn.ID, file)
+		if err != nil {
+			o.Log.Warn("a voice message could not be transcribed", "turn", th.turn.ID, "err", err)
+		}
+		if err != nil || !ok {
+			return "", nil
+		}
+		return words, nil
+	})
+}
+
+// attached gives the pictures and documents of the input as the model takes them.
+// One that cannot be fetched is said to be missing, not passed over.
+func (th *thought) attached(ctx context.Context) []model.Part {
+	var parts []model.Part
+	for _, m := range th.turn.Messages {
+		for _, f := range m.Media {
+			text := f.Kind == "document" && strings.HasPrefix(f.MIME, "text/")
+			if !(f.Kind == "photo" && th.profile.Vision || f.Kind == "document" && th.profile.Files || text) || th.m.o.Fetch == nil {
+				continue
+			}
+			file, err := th.m.o.Fetch(ctx, th.turn.Place.Bot, f)
+			if err != nil {
+				th.m.o.Log.Warn("a file of a message could not be fetched", "turn", th.turn.ID, "err", err)
+				parts = append(parts, model.Part{Kind: model.PartText, Text: fmt.Sprintf("[the %s of message %d could not be fetched]", f.Kind, m.ID)})
+				continue
+			}
+			parts = append(parts, part(m, f, file, text && !th.profile.Files))
+		}
+	}
+	return parts
+}
+
+func part(m attache.Message, f attache.Media, file File, inline bool) model.Part {
+	if inline {
+		return model.Part{Kind: model.PartText, Text: fmt.Sprintf("[%s of message %d]\n%s", f.Name, m.ID, strings.ToValidUTF8(string(file.Data), "�"))}
+	}
+	url := "data:" + file.MIME + ";base64," + base64.StdEncoding.EncodeToString(file.Data)
+	if f.Kind == "photo" {
+		return model.Part{Kind: model.PartImage, URL: url}
+	}
+	return model.Part{Kind: model.PartFile, URL: url, Name: f.Name}
+}
