@@ -13,7 +13,6 @@
 package brain
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -38,6 +37,9 @@ type Brain struct {
 	Version string // twelve hexadecimal digits; equal for equal texts in force
 
 	accessFile *brainfile.File // the last access.yaml that could be used
+	shelf      *shelf
+	roles      map[attache.RoleID]access.Role // whether each role can answer, and why not
+	epochs     epochs
 }
 
 // Folders lists the folders of a brain that are read and watched (interface § 3).
@@ -70,9 +72,7 @@ func load(dir string, last *Brain, known *brainfile.Tree) (*Brain, []attache.Pro
 	b := &Brain{Dir: dir, Tree: tree}
 	problems := b.parse(last)
 	problems = append(problems, strangers(dir)...)
-	slices.SortStableFunc(problems, func(x, y attache.Problem) int {
-		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Col, y.Col))
-	})
+	slices.SortStableFunc(problems, byPlace)
 	return b, problems, nil
 }
 
@@ -85,12 +85,16 @@ func (b *Brain) parse(last *Brain) []attache.Problem {
 	problems := append(slices.Clone(b.Tree.Problems), b.Tree.Strays()...)
 	frame, more := constitution.Read(b.Tree, folderName(b.Dir), &last.Frame)
 	b.Frame, problems = frame, append(problems, more...)
+	b.shelf = stock(b.Tree, frame.Manifest.Args, last.shelf)
+	problems = append(problems, b.shelf.problems...)
+	problems = append(problems, b.judge()...)
+	b.roles = roles(b.Frame)
 	b.accessFile = b.Tree.File(constitution.AccessPath)
-	policy, more, usable := access.Read(b.accessFile, roles(frame))
+	policy, more, usable := access.Read(b.accessFile, b.roles)
 	problems = append(problems, more...)
 	if !usable && last.accessFile != nil {
 		b.accessFile = last.accessFile
-		policy, _, _ = access.Read(b.accessFile, roles(frame))
+		policy, _, _ = access.Read(b.accessFile, b.roles)
 	}
 	b.Policy = policy
 	b.Version = b.version()
