@@ -15,10 +15,9 @@ import (
 
 // How long a part that Telegram certainly did not take is held.
 const (
-	firstBackoff = time.Second      // out of reach for the first time; doubled each time
-	lastBackoff  = time.Minute      // and no longer than this
-	floodPause   = 5 * time.Second  // a 429 that names no time
-	tokenPause   = 10 * time.Minute // the token is no longer good: a person must act
+	firstBackoff = time.Second     // out of reach, or the token unknown, for the first time; doubled each time
+	lastBackoff  = time.Minute     // and no longer than this
+	floodPause   = 5 * time.Second // a 429 that names no time
 )
 
 // SenderOptions says through which client a bot sends, and how.
@@ -86,7 +85,7 @@ func (s *Sender) Deliver(ctx context.Context, part attache.Part) attache.Deliver
 	if bare, ok := withoutReply(part.Params, err); ok {
 		err = s.client.Call(ctx, part.Method, bare, &result)
 	}
-	s.note(err)
+	s.note(part.Method, err)
 	if err == nil {
 		return sent(result)
 	}
@@ -104,15 +103,23 @@ func (s *Sender) Deliver(ctx context.Context, part attache.Part) attache.Deliver
 	return d
 }
 
-// note counts the calls in a row that got no answer of the Bot API.
-func (s *Sender) note(err error) {
+// note counts the calls in a row that got no answer of the Bot API, or the answer
+// that it does not know the bot.
+func (s *Sender) note(method string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e, ok := errors.AsType[*CallError](err); ok && (e.Code == 0 || e.Code >= 500 || e.Foreign) {
+	if e, ok := errors.AsType[*CallError](err); ok && (e.Code == 0 || e.Code >= 500 || e.Foreign || tokenUnknown(method, e)) {
 		s.failures++
 		return
 	}
 	s.failures = 0
+}
+
+// tokenUnknown reports whether Telegram does not know the bot that called. 404 is
+// its answer to what does not even look like a token, but also to a method that an
+// older server lacks.
+func tokenUnknown(method string, e *CallError) bool {
+	return !e.Foreign && (e.Code == 401 || e.Code == 404 && method != "sendRichMessage" && !mentions(e.Description, "method"))
 }
 
 // backoff grows with the failures in a row: 1, 2, 4, … 60 s.
@@ -211,8 +218,8 @@ func judge(method string, e *CallError) attache.Delivery {
 		return attache.Delivery{Fate: attache.FateHeld, After: cmp.Or(e.RetryAfter, floodPause), Why: why}
 	case e.Code == 0, e.Code >= 500, e.Foreign:
 		return attache.Delivery{Fate: attache.FateHeld, Why: why}
-	case e.Code == 401, e.Code == 404 && method != "sendRichMessage" && !mentions(e.Description, "method"):
-		return attache.Delivery{Fate: attache.FateHeld, After: tokenPause, Why: "Telegram does not know this bot's token; put a valid one in place: " + why}
+	case tokenUnknown(method, e):
+		return attache.Delivery{Fate: attache.FateHeld, Why: "Telegram does not know this bot's token; put a valid one in place: " + why}
 	case e.MigrateTo != 0:
 		return attache.Delivery{Fate: attache.FateRefused, Refusal: attache.RefusalMigrated, MovedTo: e.MigrateTo, Why: why}
 	case e.Code == 400 && mentions(e.Description, "message is not modified"):

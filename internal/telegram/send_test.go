@@ -69,8 +69,8 @@ func TestDeliverFates(t *testing.T) {
 		"cut after the body":       {"sendMessage", cut(""), unknown},
 		"truncated 200":            {"sendMessage", cut("HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{\"ok\":true,\"result\":{\"mess"), unknown},
 		"undecodable 200":          {"sendMessage", answer(200, `{"ok":true,"result":{"message_id":7`), unknown},
-		"token revoked":            {"sendMessage", refuse(401, "Unauthorized"), held(10 * time.Minute)},
-		"token malformed":          {"sendMessage", refuse(404, "Not Found"), held(10 * time.Minute)},
+		"token revoked":            {"sendMessage", refuse(401, "Unauthorized"), held(time.Second)},
+		"token malformed":          {"sendMessage", refuse(404, "Not Found"), held(time.Second)},
 		"migrated":                 {"sendMessage", refuseWith(400, "Bad Request: group chat was upgraded to a supergroup chat", `{"migrate_to_chat_id":-1009}`), attache.Delivery{Fate: attache.FateRefused, Refusal: attache.RefusalMigrated, MovedTo: -1009}},
 		"method unknown":           {"sendRichMessage", refuse(404, "Not Found: method not found"), refused(attache.RefusalFormat)},
 		"rich refused":             {"sendRichMessage", refuse(400, "Bad Request: message is too long"), refused(attache.RefusalFormat)},
@@ -150,9 +150,21 @@ func TestUnreachableIsHeldForLongerAndLonger(t *testing.T) {
 			t.Errorf("want %d s, got %+v", want, d)
 		}
 	}
-	s.note(nil)
+	s.note("sendMessage", nil)
 	if d := s.Deliver(t.Context(), part("sendMessage")); d.After != time.Second {
 		t.Errorf("after an answer the pause begins anew: %+v", d)
+	}
+}
+
+// A token may be good again at any moment, and nobody restarts the bot: what it
+// has to say waits no longer than for a Telegram that is out of reach.
+func TestAnUnknownTokenIsTriedAgainSoon(t *testing.T) {
+	client, _ := fakeAPI(t, refuse(401, "Unauthorized"))
+	s := NewSender(SenderOptions{Client: client})
+	for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
+		if d := s.Deliver(t.Context(), part("sendMessage")); d.Fate != attache.FateHeld || d.After != want*time.Second {
+			t.Errorf("want %d s, got %+v", want, d)
+		}
 	}
 }
 
