@@ -80,7 +80,10 @@ func fill(u *attache.Update, in *inUpdate, raw []byte) (err error) {
 		u.Kind = "stopped_message_generation"
 		u.Stopped, err = in.Stopped.place(u.Bot)
 	default:
-		u.Kind = kindOf(raw)
+		if u.Kind = kindOf(raw); u.Kind == wrapped {
+			u.Kind = ""
+			return errors.New("it is no JSON, or nested beyond reason")
+		}
 	}
 	return err
 }

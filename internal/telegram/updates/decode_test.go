@@ -382,6 +382,7 @@ func TestDecodeErrorsKeepIDAndKind(t *testing.T) {
 		"id is too large":                    {`{"update_id":9223372036854775807}`, 0, ""},
 		"no id":                              {`{"message":{"message_id":1,"chat":{"id":1}}}`, 0, "message"},
 		"cut":                                {`{"update_id":9,"message":{"text":"secret wor`, 9, ""},
+		"wrapped, as storable keeps it":      {string(storable(9, []byte(`{"update_id":9,"message":{"text":"secret wor`))), 9, ""},
 		"not an object":                      {`"secret words"`, 0, ""},
 		"nothing":                            {``, 0, ""},
 	}

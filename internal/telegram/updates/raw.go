@@ -88,6 +88,9 @@ func leadingID(raw []byte) json.RawMessage {
 	return nil
 }
 
+// wrapped is the field of what storable has wrapped.
+const wrapped = "undecodable"
+
 // maxDepth is a nesting that no update has (a rich message has 16 levels) and that
 // every parser on the way takes.
 const maxDepth = 300
@@ -98,11 +101,11 @@ const maxDepth = 300
 func storable(id int64, raw []byte) json.RawMessage {
 	if !json.Valid(raw) || depth(raw) > maxDepth {
 		text := string(raw[:min(len(raw), 64<<10)])
-		wrapped, _ := json.Marshal(struct { // cannot fail: a number and a text
+		whole, _ := json.Marshal(struct { // cannot fail: a number and a text
 			ID   int64  `json:"update_id"`
-			Text string `json:"undecodable"`
+			Text string `json:"undecodable"` // wrapped, for Decode
 		}{id, clean(text)})
-		return wrapped
+		return whole
 	}
 	if !utf8.Valid(raw) {
 		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
