@@ -48,8 +48,8 @@ type Bot struct {
 	Decode func(raw []byte) (attache.Update, error)
 	// Judge says what is to be done with a message, and why.
 	Judge func(attache.Message) Verdict
-	// Pressed acknowledges a button's press; cosmetic. May be nil.
-	Pressed func(ctx context.Context, press attache.Press, say string)
+	// Press makes the input of a button's press, judges it, and acknowledges it.
+	Press func(p attache.Press, update int64) (attache.Message, Verdict)
 }
 
 // Act is what is done with a message.
@@ -116,6 +116,8 @@ type Options struct {
 	New     func(ctx context.Context, tx store.Tx, p attache.Place) error
 	Moved   func(ctx context.Context, tx store.Tx, bot attache.BotID, m attache.Migration) error
 	Dropped func(ctx context.Context, turn int64) error
+	// Count is told of everything that is worth counting; may be nil.
+	Count func(Event)
 	// Retention of handled updates and of ended turns with their messages and posts.
 	// Zero takes the defaults of interface § 3: 7 and 90 days.
 	KeepUpdates, KeepTurns time.Duration

@@ -67,6 +67,7 @@ type kept struct {
 	kind   string
 	broken string // why it does not decode
 	act    verdicts
+	what   string // for counting: the act, the kind, or broken
 }
 
 // verdicts collects what one batch, or one update of it, comes to.
@@ -131,10 +132,13 @@ func (in *intake) read(k *kept) {
 		in.g.log.Warn("an update does not decode; it is kept and passed by", "bot", in.bot.ID, "update", k.id, "err", err)
 		return
 	}
-	k.update, k.kind = u, u.Kind
+	k.update, k.kind, k.what = u, u.Kind, u.Kind
 	switch {
 	case u.Message != nil:
-		in.judge(k, *u.Message)
+		in.take(k, *u.Message, in.bot.Judge(*u.Message))
+	case u.Press != nil && in.bot.Press != nil:
+		m, v := in.bot.Press(*u.Press, k.id)
+		in.take(k, m, v)
 	case u.Edited != nil:
 		k.act.edits = append(k.act.edits, *u.Edited)
 	case u.Migrated != nil:
@@ -144,9 +148,9 @@ func (in *intake) read(k *kept) {
 	}
 }
 
-// judge puts a message to its rule.
-func (in *intake) judge(k *kept, m attache.Message) {
-	v := in.bot.Judge(m)
+// take notes what a judged message comes to.
+func (in *intake) take(k *kept, m attache.Message, v Verdict) {
+	k.what = string(v.Act)
 	in.g.log.Debug("a message was judged", "bot", in.bot.ID, "chat", m.Place.Chat, "thread", m.Place.Thread,
 		"person", m.From.ID, "update", k.id, "act", v.Act, "why", v.Why)
 	switch v.Act {
@@ -190,6 +194,12 @@ func (in *intake) settle(ctx context.Context, rows []kept) error {
 		return err
 	}
 	engine.KillPoint("intake.settled")
+	for _, k := range rows {
+		if k.broken != "" {
+			k.what = "broken"
+		}
+		in.g.count(Event{Kind: EventUpdate, Bot: in.bot.ID, What: k.what})
+	}
 	in.g.follow(after)
 	return nil
 }

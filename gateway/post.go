@@ -136,6 +136,7 @@ func (g *Gateway) send(ctx context.Context, bot Bot, r *row, marked bool) (attac
 		// must be recorded, or it would be unknown for no reason.
 		d := bot.Courier.Deliver(context.WithoutCancel(ctx), r.Part)
 		engine.KillPoint("post.sent")
+		g.count(Event{Kind: EventPost, Bot: bot.ID, What: string(d.Fate)})
 		if d.Fate != attache.FateHeld {
 			return d, nil
 		}

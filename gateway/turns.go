@@ -226,6 +226,7 @@ func (g *Gateway) finish(ctx context.Context, t Turn, out outcome, began time.Ti
 func (g *Gateway) said(t Turn, out outcome, began time.Time) {
 	g.log.Info("a turn ended", "turn", t.ID, "bot", t.Place.Bot, "chat", t.Place.Chat, "thread", t.Place.Thread,
 		"state", out.state, "messages", len(t.Messages), "parts", out.parts, "ms", time.Since(began).Milliseconds(), "why", out.why)
+	g.count(Event{Kind: EventTurn, Bot: t.Place.Bot, What: out.state, Took: time.Since(began)})
 	if out.next != 0 {
 		g.startAfter(out.next, out.wait)
 	}

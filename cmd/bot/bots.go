@@ -52,7 +52,14 @@ func (b *bot) run(ctx context.Context) {
 			ID: b.id, Courier: courier{b.sender}, Typing: b.sender.Typing,
 			Decode: func(raw []byte) (attache.Update, error) { return updates.Decode(b.id, raw) },
 			Judge:  b.judge,
+			Press:  b.press,
 		})
+	}
+	if ctx.Err() == nil {
+		for _, f := range b.p.privacy(b.p.brain.Current()) {
+			b.log.Warn("a rule needs more than Telegram delivers", "bot", b.id, "why", f.String())
+		}
+		b.publish(ctx)
 	}
 	<-done
 }

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,7 @@ import (
 
 	"attache"
 	example "attache/brain-example"
+	"attache/internal/rehearsal"
 	"attache/internal/telegramsim"
 )
 
@@ -41,9 +44,15 @@ func (demoCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	if err != nil {
 		return err
 	}
+	getenv, closeModel, err := demoModel()
+	if err != nil {
+		return err
+	}
+	defer closeModel()
 	p, err := newProgram(ctx, &own, settings{
 		brain:  brain,
 		anew:   true,
+		getenv: getenv,
 		tokens: map[attache.BotID]attache.Secret{"nova": attache.NewSecret(w.bot.Token)},
 		say:    func(s string) { fmt.Fprintln(io.err, s) },
 	}, log)
@@ -88,6 +97,26 @@ func demoFolder() string {
 	}
 	return os.TempDir()
 }
+
+// demoModel gives the environment of the demo's models: yours if you have a key or
+// a server, the built-in rehearsal model otherwise.
+func demoModel() (getenv func(string) string, end func(), err error) {
+	if lookup("OPENAI_API_KEY") != "" || lookup("OPENAI_BASE_URL") != "" {
+		return lookup, func() {}, nil
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, fmt.Errorf("the rehearsal model cannot listen on this machine: %w", err)
+	}
+	server := &http.Server{Handler: rehearsal.New(rehearsalPace), ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(l) }() // ends with the demo
+	own := map[string]string{"OPENAI_API_KEY": "rehearsal", "OPENAI_BASE_URL": "http://" + l.Addr().String() + "/v1", "OPENAI_MODEL": "rehearsal"}
+	return func(name string) string { return own[name] }, func() { _ = server.Close() }, nil
+}
+
+// rehearsalPace is the time between two pieces of a streamed answer, so that a
+// person sees it being written.
+const rehearsalPace = 15 * time.Millisecond
 
 // demoWorld is a small Telegram: one bot, three people, a chat of each kind.
 type demoWorld struct {
@@ -225,7 +254,7 @@ func (w *demoWorld) await(ctx context.Context, chat *telegramsim.Chat, io stdio)
 }
 
 const demoWelcome = `This is Attaché on a small Telegram of its own: everything but Telegram is real.
-Nova answers with your own words until the brain gives it a mind.
+Without OPENAI_API_KEY a rehearsal model answers: it tells what it was given.
 
   write something        say it
   @ann  @bo  @cleo       speak as somebody else

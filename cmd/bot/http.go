@@ -15,6 +15,7 @@ func (p *program) handler() http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, map[string]any{"ok": true})
 	})
+	mux.Handle("GET /metrics", behindToken(p.token, p.metrics.handler()))
 	mux.HandleFunc("GET /readyz", p.ready)
 	mux.Handle("/telegram/{bot}", p.webhook)
 	return mux

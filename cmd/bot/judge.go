@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -19,14 +18,14 @@ func (b *bot) judge(m attache.Message) gateway.Verdict {
 	r := b.p.ruling(brain, m.Place, m.Chat.Kind)
 	admitted, why := r.Admits(m.From.ID)
 	if !r.Ruled() {
-		if r.Kind == access.KindOwner && admitted || brain.Policy.Owner(m.From.ID) && r.Kind == access.KindOwner {
+		if r.Kind == access.KindOwner && brain.Policy.Owner(m.From.ID) {
 			return b.owner(m, r)
 		}
 		return gateway.Verdict{Act: gateway.ActSilence, Why: r.Why}
 	}
 	me := b.me.Load()
-	if name, args, ok := engage.Command(m, me.Username); ok && admitted {
-		if v, ours := b.command(m, name, args); ours {
+	if name, _, ok := engage.Command(m, me.Username); ok && admitted {
+		if v, ours := b.command(m, name); ours {
 			return v
 		}
 	}
@@ -45,11 +44,42 @@ func (b *bot) judge(m attache.Message) gateway.Verdict {
 	return gateway.Verdict{Act: gateway.ActIgnore, Why: d.Why}
 }
 
+// press makes the input of a button's press: `[pressed] <text>` of the person who
+// pressed (interface § 4). It has no message number of its own, so it takes the
+// update's, negative, which no message has.
+func (b *bot) press(p attache.Press, update int64) (attache.Message, gateway.Verdict) {
+	label := p.Text
+	if label == "" {
+		label = p.Data
+	}
+	m := attache.Message{Place: p.Place, ID: attache.MessageID(-update), From: p.From, At: time.Now().UTC().Truncate(time.Second), Text: "[pressed] " + label}
+	if p.Place.Chat == 0 {
+		return m, gateway.Verdict{Act: gateway.ActIgnore, Why: "a press below a post that is nowhere"}
+	}
+	r := b.p.ruling(b.p.brain.Current(), p.Place, "")
+	admitted, why := r.Admits(p.From.ID)
+	if !r.Ruled() || !admitted {
+		go b.acknowledge(p, "This is not for you.")
+		return m, gateway.Verdict{Act: gateway.ActIgnore, Why: why}
+	}
+	go b.acknowledge(p, "")
+	return m, gateway.Verdict{Act: gateway.ActAnswer, Why: "a button was pressed", Quiet: r.Merge}
+}
+
+// acknowledge ends the little clock on a pressed button; cosmetic.
+func (b *bot) acknowledge(p attache.Press, say string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := b.client.AnswerPress(ctx, p.ID, say); err != nil {
+		b.log.Debug("a press could not be acknowledged", "bot", b.id, "err", err)
+	}
+}
+
 // owner answers an owner in a private chat that has no rule: help works, anything
 // else is told the key that is missing (interface § 3).
 func (b *bot) owner(m attache.Message, r access.Ruling) gateway.Verdict {
-	if name, args, ok := engage.Command(m, b.me.Load().Username); ok {
-		if v, ours := b.command(m, name, args); ours && (name == "help" || name == "doctor") {
+	if name, _, ok := engage.Command(m, b.me.Load().Username); ok {
+		if v, ours := b.command(m, name); ours && (name == "help" || name == "doctor") {
 			return v
 		}
 	}
@@ -58,38 +88,6 @@ func (b *bot) owner(m attache.Message, r access.Ruling) gateway.Verdict {
 		say = "My rule for this chat is silenced by a mistake: " + r.Why
 	}
 	return gateway.Verdict{Act: gateway.ActReply, Say: say, Why: "an owner without a rule"}
-}
-
-// command gives the verdict on one of the bot's own commands; ours is false for
-// any other word, which goes its way as a message.
-func (b *bot) command(m attache.Message, name, _ string) (v gateway.Verdict, ours bool) {
-	switch name {
-	case "stop":
-		return gateway.Verdict{Act: gateway.ActStop, Why: "/stop"}, true
-	case "new":
-		return gateway.Verdict{Act: gateway.ActNew, Say: "A new session: what was said before is not carried on.", Why: "/new"}, true
-	case "context":
-		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
-		defer cancel()
-		return gateway.Verdict{Act: gateway.ActReply, Say: b.p.contextLines(ctx, m.Place), Why: "/context"}, true
-	case "help":
-		return gateway.Verdict{Act: gateway.ActReply, Say: helpText, Why: "/help"}, true
-	case "status":
-		return gateway.Verdict{Act: gateway.ActReply, Say: b.status(m), Why: "/status"}, true
-	}
-	return gateway.Verdict{}, false
-}
-
-const helpText = `/new begins a new session here
-/context says what my latest answer carried
-/stop ends what I am doing here
-/status says who I am here
-/help is this list`
-
-// status tells a person who the bot is in their chat.
-func (b *bot) status(m attache.Message) string {
-	r := b.p.ruling(b.p.brain.Current(), m.Place, m.Chat.Kind)
-	return fmt.Sprintf("I am %s, here as %s; I answer to: %s.", b.id, r.Role, r.Engage)
 }
 
 // loops counts exchanges between bots since a person last wrote, by place: a loop

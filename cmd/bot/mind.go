@@ -36,7 +36,7 @@ func (p *program) newMind(ctx context.Context) (*mind.Mind, error) {
 	}
 	return mind.New(ctx, mind.Options{
 		DB: p.db.DB, Talks: p.talks, Tools: registry, Log: p.log, Now: time.Now,
-		Brain: p.brain.Current, Static: interimStatic, Ruling: p.ruling, Model: p.model, Transcribe: p.transcribe,
+		Brain: p.brain.Current, Ruling: p.ruling, Model: p.model, Transcribe: p.transcribe,
 		Fetch: p.fetch, Draft: p.draft, Usage: p.account,
 	})
 }
@@ -91,7 +91,7 @@ func (p *program) model(b *brain.Brain, name string) (*model.Client, model.Profi
 	if c, ok := p.clients.byName[name]; ok {
 		return c.client, c.profile, nil
 	}
-	profile, err := interimProfile(b, name, p.getenv)
+	profile, err := b.Profile(name, p.getenv)
 	if err != nil {
 		return nil, model.Profile{}, &attache.Error{Kind: attache.KindUsage, Say: "this brain has no model that could answer", Cause: err}
 	}
@@ -174,6 +174,7 @@ func (p *program) post(ctx context.Context, r builtin.PostRequest) (builtin.Post
 // account records what an exchange with a model took and cost.
 func (p *program) account(ctx context.Context, x mind.Exchange) error {
 	a := x.Attempt
+	p.metrics.exchange(a)
 	c := usage.Call{Turn: x.Turn, N: x.N, Place: x.Place, Role: x.Role, At: x.At,
 		Profile: a.Profile, Model: a.Model, Try: a.Try, Status: a.Status, Took: a.Took, Why: a.Why}
 	if a.Usage.Reported {

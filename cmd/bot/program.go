@@ -36,6 +36,8 @@ type program struct {
 	brain   *brain.Holder
 	talks   *conversation.Store
 	mind    *mind.Mind
+	metrics *metrics
+	token   attache.Secret      // of the pages and /metrics
 	getenv  func(string) string // where a brain's env: settings are read
 	clients struct {
 		sync.Mutex
@@ -65,9 +67,15 @@ func newProgram(ctx context.Context, f *flags, s settings, log *slog.Logger) (*p
 			return nil, fmt.Errorf("what an earlier run left cannot be cleared: %w", err)
 		}
 	}
-	p := &program{log: log, flags: f, db: db, brain: s.brain, getenv: s.getenv}
+	p := &program{log: log, flags: f, db: db, brain: s.brain, getenv: s.getenv, metrics: newMetrics()}
 	if p.getenv == nil {
 		p.getenv = lookup
+	}
+	if f.Listen != "off" {
+		if p.token, err = adminToken(s.say); err != nil {
+			p.close()
+			return nil, err
+		}
 	}
 	if err := p.prepare(ctx, s.tokens); err != nil {
 		p.close()
@@ -98,6 +106,7 @@ func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.
 		},
 		Moved:   p.moved,
 		Dropped: func(ctx context.Context, turn int64) error { return p.talks.Drop(ctx, turn) },
+		Count:   p.metrics.count,
 	})
 	if err != nil {
 		return err

@@ -25,7 +25,6 @@ import (
 	"attache/internal/conversation"
 	"attache/internal/engine"
 	"attache/internal/model"
-	"attache/internal/prompt"
 	"attache/internal/store"
 	"attache/internal/tools"
 )
@@ -48,8 +47,6 @@ type Options struct {
 	Now    func() time.Time
 	Brain  func() *brain.Brain
 	Ruling func(b *brain.Brain, p attache.Place, chatKind string) access.Ruling
-	// Static gives a role's static prompt with the list of its tools.
-	Static func(b *brain.Brain, role attache.RoleID, tools []byte) (prompt.Epoch, error)
 	// Model gives the client of an entry under `models:`, and what it is.
 	Model func(b *brain.Brain, name string) (*model.Client, model.Profile, error)
 	// Transcribe turns a voice message into words; ok is false when the brain has no

@@ -35,7 +35,7 @@ func (th *thought) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	epoch, err := o.Static(th.brain, th.role.ID, listed)
+	epoch, err := th.brain.Static(th.role.ID, listed, "")
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"attache"
+	"attache/engage"
+	"attache/gateway"
+	"attache/internal/brain"
+	"attache/internal/doctor"
+	"attache/internal/telegram"
+)
+
+// everyones are the commands that everybody who is let in may use (interface § 5).
+func everyones() []telegram.Command {
+	return []telegram.Command{
+		{Name: "context", Description: "What my latest answer here carried"},
+		{Name: "new", Description: "Begin a new session here"},
+		{Name: "stop", Description: "End what I am doing here"},
+		{Name: "status", Description: "Who I am here"},
+		{Name: "help", Description: "What I understand"},
+	}
+}
+
+// owners are the commands that owners have besides.
+func ownersCommands() []telegram.Command {
+	return append(everyones(), telegram.Command{Name: "doctor", Description: "What is wrong with the brain and the machine"})
+}
+
+// publish shows the commands in Telegram's menus: everyone's by default, and the
+// owners' in each owner's private chat.
+func (b *bot) publish(ctx context.Context) {
+	b.keepTrying(ctx, "publishing the commands", func(ctx context.Context) error {
+		return b.client.PublishCommands(ctx, telegram.CommandScope{Kind: "default"}, everyones())
+	})
+	for _, owner := range b.p.brain.Current().Policy.Owners() {
+		chat, err := attache.ParseChat(strings.TrimPrefix(string(owner), "tg:user:"))
+		if err != nil {
+			continue
+		}
+		// An owner who never wrote to the bot has no chat with it yet: no trouble.
+		if err := b.client.PublishCommands(ctx, telegram.CommandScope{Kind: "chat", Chat: chat}, ownersCommands()); err != nil {
+			b.log.Debug("an owner's commands could not be published", "bot", b.id, "person", owner, "err", err)
+		}
+	}
+}
+
+// command gives the verdict on one of the bot's own commands; ours is false for
+// any other word, which goes its way as a message. Commands call no model.
+func (b *bot) command(m attache.Message, name string) (v gateway.Verdict, ours bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	v = gateway.Verdict{Act: gateway.ActReply, Why: "/" + name}
+	switch name {
+	case "stop":
+		v.Act = gateway.ActStop
+	case "new":
+		v.Act, v.Say = gateway.ActNew, "A new session begins: what was said before is not carried on."
+	case "context":
+		v.Say = b.p.contextLines(ctx, m.Place)
+	case "help":
+		v.Say = help(b.p.brain.Current().Policy.Owner(m.From.ID))
+	case "status":
+		v.Say = b.status(m)
+	case "doctor":
+		if !b.p.brain.Current().Policy.Owner(m.From.ID) {
+			v.Say = "/doctor is for the owners that access.yaml names."
+			break
+		}
+		v.Say = b.p.findings(ctx)
+	default:
+		return gateway.Verdict{}, false
+	}
+	return v, true
+}
+
+// help lists the commands.
+func help(owner bool) string {
+	list := everyones()
+	if owner {
+		list = ownersCommands()
+	}
+	lines := make([]string, len(list))
+	for i, c := range list {
+		lines[i] = "/" + c.Name + " – " + c.Description
+	}
+	return strings.Join(lines, "\n")
+}
+
+// status tells a person who the bot is in their chat, and what it is doing there.
+func (b *bot) status(m attache.Message) string {
+	br := b.p.brain.Current()
+	r := b.p.ruling(br, m.Place, m.Chat.Kind)
+	name := string(r.Role)
+	model := ""
+	if role, ok := br.Frame.Role(r.Role); ok {
+		name = role.Name
+		model = " My model is " + modelOf(br, role).Model + "."
+		if modelOf(br, role).Model == "" {
+			model = ""
+		}
+	}
+	return fmt.Sprintf("I am %s here (role %s). I answer to: %s.%s", name, r.Role, engageWords(r.Engage), model)
+}
+
+// engageWords says an engage word in words.
+func engageWords(word string) string {
+	switch word {
+	case "all":
+		return "every message"
+	case "addressed":
+		return "my @name and replies to me"
+	case "name":
+		return "my name, my @name and replies to me"
+	case "mention":
+		return "my @name"
+	case "reply":
+		return "replies to me"
+	}
+	return "nothing that is said here"
+}
+
+// most is how many findings a chat is shown; the command and the page show all.
+const most = 12
+
+// findings gives the doctor's findings for a chat.
+func (p *program) findings(ctx context.Context) string {
+	found := append(ofBrain(p.brain.Problems()), doctor.Deliveries(ctx, p.db.DB)...)
+	found = append(found, p.privacy(p.brain.Current())...)
+	if len(found) == 0 {
+		return "All is well."
+	}
+	var lines []string
+	for i, f := range found {
+		if i == most {
+			lines = append(lines, fmt.Sprintf("… and %d more; `attache doctor` lists them", len(found)-most))
+			break
+		}
+		lines = append(lines, f.String())
+	}
+	return strings.Join(lines, "\n\n")
+}
+
+// privacy finds rules that need what Telegram does not deliver to a bot in privacy
+// mode: messages of a group that are neither commands, mentions nor replies.
+func (p *program) privacy(b *brain.Brain) []doctor.Finding {
+	var found []doctor.Finding
+	for _, r := range b.Policy.Rulings() {
+		bot := p.bot(r.Bot)
+		if bot == nil || bot.me.Load() == nil || bot.me.Load().CanReadAll || r.Chat >= 0 && r.Kind != "default" || !engage.NeedsEverything(r.Engage, r.Observe) {
+			continue
+		}
+		found = append(found, doctor.Finding{Level: doctor.Warn, Check: "Telegram", File: r.File, Line: r.Line, Col: 1,
+			What: fmt.Sprintf("this rule needs every message of its group, and Telegram delivers only mentions, replies and commands to @%s", bot.me.Load().Username),
+			Do:   "turn privacy mode off with /setprivacy at @BotFather and add the bot to the group anew, or choose engage: addressed without observe"})
+	}
+	return found
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"attache"
+	"attache/gateway"
+	"attache/internal/model"
+)
+
+// metrics are what /metrics tells of this process. Labels are few and come from
+// the brain or from code, never from what people write.
+type metrics struct {
+	registry *prometheus.Registry
+	updates  *prometheus.CounterVec
+	turns    *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+	posts    *prometheus.CounterVec
+	calls    *prometheus.CounterVec
+	tokens   *prometheus.CounterVec
+}
+
+func newMetrics() *metrics {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "attache_" + name, Help: help}, labels)
+	}
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		updates:  counter("updates_total", "Updates handled, by what was done with them.", "bot", "act"),
+		turns:    counter("turns_total", "Turns that ended, by how.", "bot", "state"),
+		posts:    counter("posts_total", "Posts by what became of them.", "bot", "fate"),
+		calls:    counter("model_calls_total", "Exchanges with models, by HTTP status (0: none arrived).", "model", "status"),
+		tokens:   counter("model_tokens_total", "Tokens that models reported, by kind.", "model", "kind"),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "attache_turn_seconds", Help: "Time from a turn's beginning to its end.", Buckets: prometheus.ExponentialBuckets(0.005, 2.5, 12)}, []string{"bot"}),
+	}
+	m.registry.MustRegister(m.updates, m.turns, m.seconds, m.posts, m.calls, m.tokens,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// count takes what the gateway tells.
+func (m *metrics) count(e gateway.Event) {
+	bot := string(e.Bot)
+	switch e.Kind {
+	case gateway.EventUpdate:
+		m.updates.WithLabelValues(bot, e.What).Inc()
+	case gateway.EventTurn:
+		m.turns.WithLabelValues(bot, e.What).Inc()
+		m.seconds.WithLabelValues(bot).Observe(e.Took.Seconds())
+	case gateway.EventPost:
+		m.posts.WithLabelValues(bot, e.What).Inc()
+	}
+}
+
+// exchange takes one exchange with a model.
+func (m *metrics) exchange(a model.Attempt) {
+	m.calls.WithLabelValues(a.Profile, strconv.Itoa(a.Status)).Inc()
+	if !a.Usage.Reported {
+		return
+	}
+	for kind, n := range map[string]int{"in": a.Usage.In, "cached": a.Usage.Cached, "out": a.Usage.Out, "reasoning": a.Usage.Reasoning} {
+		m.tokens.WithLabelValues(a.Profile, kind).Add(float64(n))
+	}
+}
+
+// handler serves /metrics.
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Timeout: 10 * time.Second})
+}
+
+// adminToken gives the token of the web pages: the one of ATTACHE_ADMIN_TOKEN, or
+// one made now, which is said once (interface § 2).
+func adminToken(say func(string)) (attache.Secret, error) {
+	token, err := secretEnv("ATTACHE_ADMIN_TOKEN")
+	if err != nil || !token.Empty() {
+		return token, err
+	}
+	made := rand.Text()
+	say("the pages and /metrics want this token (set ATTACHE_ADMIN_TOKEN to choose your own): " + made)
+	return attache.NewSecret(made), nil
+}
+
+// behindToken lets only requests through that carry the admin token.
+func behindToken(token attache.Secret, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if !ok || subtle.ConstantTimeCompare([]byte(given), []byte(token.Reveal())) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "this needs the header Authorization: Bearer <ATTACHE_ADMIN_TOKEN>", http.StatusUnauthorized)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
