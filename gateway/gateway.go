@@ -118,10 +118,15 @@ type Options struct {
 	Dropped func(ctx context.Context, turn int64) error
 	// Count is told of everything that is worth counting; may be nil.
 	Count func(Event)
-	// Retention of handled updates and of ended turns with their messages and posts.
-	// Zero takes the defaults of interface § 3: 7 and 90 days.
-	KeepUpdates, KeepTurns time.Duration
+	// Keep gives the retention of handled updates, of a room's lines that no turn
+	// took, and of ended turns with their messages and posts; it is asked each time,
+	// since the brain may change. Forget deletes what other owners keep of turns.
+	Keep   func() Retention
+	Forget func(ctx context.Context, before time.Time) error
 }
+
+// Retention is how long things are kept (interface § 3, `retention:`).
+type Retention struct{ Updates, Room, Turns time.Duration }
 
 // Gateway serves all bots of a process.
 type Gateway struct {
@@ -148,12 +153,6 @@ type Gateway struct {
 // New migrates the tables and registers the turn's work with the engine, which
 // is launched afterwards.
 func New(ctx context.Context, o Options) (*Gateway, error) {
-	if o.KeepUpdates == 0 {
-		o.KeepUpdates = 7 * 24 * time.Hour
-	}
-	if o.KeepTurns == 0 {
-		o.KeepTurns = 90 * 24 * time.Hour
-	}
 	if err := Migrate(ctx, o.DB); err != nil {
 		return nil, err
 	}

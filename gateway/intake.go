@@ -145,6 +145,9 @@ func (in *intake) read(k *kept) {
 		k.act.moves = append(k.act.moves, *u.Migrated)
 	case u.Stopped != nil:
 		k.act.stops = append(k.act.stops, *u.Stopped)
+	case u.Member != nil && u.Member.Self:
+		in.g.log.Info("the bot's standing in a chat changed", "bot", in.bot.ID, "chat", u.Member.Chat,
+			"person", u.Member.Person.ID, "why", u.Member.Was+" to "+u.Member.Now)
 	}
 }
 
@@ -226,7 +229,7 @@ func (in *intake) apply(ctx context.Context, tx store.Tx, rows []kept, mine map[
 			return err
 		}
 		for _, m := range k.act.edits {
-			if err := in.g.putEdit(ctx, tx, m); err != nil {
+			if err := in.g.putEdit(ctx, tx, m, k.id); err != nil {
 				return err
 			}
 		}

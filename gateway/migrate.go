@@ -137,16 +137,22 @@ func (g *Gateway) forget(ctx context.Context) {
 }
 
 func (g *Gateway) forgetOnce(ctx context.Context) error {
+	keep := Retention{7 * 24 * time.Hour, 30 * 24 * time.Hour, 90 * 24 * time.Hour}
+	if g.o.Keep != nil {
+		keep = g.o.Keep()
+	}
 	for _, old := range []struct {
 		sql  string
 		keep time.Duration
 	}{
 		{`delete from attache.updates where (bot, update_id) in (
-			select bot, update_id from attache.updates where state <> 'new' and at < now() - $1::interval limit 5000)`, g.o.KeepUpdates},
+			select bot, update_id from attache.updates where state <> 'new' and at < now() - $1::interval limit 5000)`, keep.Updates},
+		{`delete from attache.messages where seq in (select seq from attache.messages
+			where turn is null and role = 'room' and at < now() - $1::interval limit 5000)`, keep.Room},
 		{`delete from attache.messages where seq in (select m.seq from attache.messages m join attache.turns t on t.id = m.turn
-			where t.ended < now() - $1::interval limit 5000)`, g.o.KeepTurns},
-		{`delete from attache.posts where id in (select id from attache.posts where done < now() - $1::interval limit 5000)`, g.o.KeepTurns},
-		{`delete from attache.turns where id in (select id from attache.turns where ended < now() - $1::interval limit 5000)`, g.o.KeepTurns},
+			where t.ended < now() - $1::interval limit 5000)`, keep.Turns},
+		{`delete from attache.posts where id in (select id from attache.posts where done < now() - $1::interval limit 5000)`, keep.Turns},
+		{`delete from attache.turns where id in (select id from attache.turns where ended < now() - $1::interval limit 5000)`, keep.Turns},
 		{`delete from attache.holds where until < now() - $1::interval`, time.Hour},
 	} {
 		for {
@@ -157,6 +163,11 @@ func (g *Gateway) forgetOnce(ctx context.Context) error {
 			if tag.RowsAffected() < 5000 {
 				break
 			}
+		}
+	}
+	if g.o.Forget != nil {
+		if err := g.o.Forget(ctx, time.Now().Add(-keep.Turns)); err != nil {
+			return err
 		}
 	}
 	for {

@@ -107,6 +107,8 @@ func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.
 		Moved:   p.moved,
 		Dropped: func(ctx context.Context, turn int64) error { return p.talks.Drop(ctx, turn) },
 		Count:   p.metrics.count,
+		Keep:    p.keep,
+		Forget:  p.forget,
 	})
 	if err != nil {
 		return err
@@ -120,6 +122,29 @@ func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.
 	}
 	p.webhook = p.newWebhook()
 	return p.engine.Launch()
+}
+
+// keep gives the brain's retention as it is now.
+func (p *program) keep() gateway.Retention {
+	r := p.brain.Current().Frame.Manifest.Retention
+	return gateway.Retention{Updates: r.Updates, Room: r.Room, Turns: r.Turns}
+}
+
+// forget deletes what other owners keep of turns.
+func (p *program) forget(ctx context.Context, before time.Time) error {
+	for {
+		n, err := usage.Forget(ctx, p.db.Pool(), before)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			break
+		}
+	}
+	if err := p.mind.Forget(ctx, before); err != nil {
+		return err
+	}
+	return p.talks.Forget(ctx, before)
 }
 
 // moved carries what other owners keep of a group to its new number.

@@ -92,6 +92,12 @@ func New(ctx context.Context, o Options) (*Mind, error) {
 	return &Mind{o}, nil
 }
 
+// Forget deletes the calls of tools from before a moment.
+func (m *Mind) Forget(ctx context.Context, before time.Time) error {
+	_, err := m.o.DB.Pool().Exec(ctx, `delete from attache.tool_calls where at < $1`, before)
+	return err
+}
+
 // thought is one turn while it is answered. It keeps the brain that it began with.
 type thought struct {
 	m       *Mind
