@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
@@ -69,7 +70,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 		SystemDBPool:                 o.Pool,
 		ApplicationVersion:           shape,
 		ExecutorID:                   o.Executor,
-		Logger:                       slog.New(quiet{o.Log.Handler()}),
+		Logger:                       slog.New(quiet{Handler: o.Log.Handler()}),
 		NotificationCoalesceInterval: time.Second,
 	})
 	if err != nil {
@@ -180,16 +181,36 @@ func Lost(err error) bool {
 	return errors.Is(err, dbos.ErrConflictingWorkflowID)
 }
 
-// quiet passes the journal's warnings and errors on and drops its chatter.
-type quiet struct{ slog.Handler }
+// quiet passes the journal's warnings and errors on and drops its chatter. What
+// its background loops meet is told for debugging only: they try again each second
+// by themselves, a database that is away has its own line in the log, and a stop
+// of the process is no error.
+type quiet struct {
+	slog.Handler
+	loop bool // the records are of a background loop
+}
 
 // Enabled drops everything below a warning.
 func (q quiet) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn && q.Handler.Enabled(ctx, l)
 }
 
+// Handle lowers what is of a background loop.
+func (q quiet) Handle(ctx context.Context, r slog.Record) error {
+	if q.loop || r.Message == "Failed to cancel timed-out workflows" {
+		if !q.Handler.Enabled(ctx, slog.LevelDebug) {
+			return nil
+		}
+		r.Level = slog.LevelDebug
+	}
+	return q.Handler.Handle(ctx, r)
+}
+
 // WithAttrs keeps the threshold; the embedded handler alone would lose it.
-func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
+func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler {
+	loop := q.loop || slices.ContainsFunc(attrs, func(a slog.Attr) bool { return a.Key == "service" && a.Value.String() == "queue_runner" })
+	return quiet{q.Handler.WithAttrs(attrs), loop}
+}
 
 // WithGroup keeps the threshold.
-func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.WithGroup(name)} }
+func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.WithGroup(name), q.loop} }
