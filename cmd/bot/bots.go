@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 
 	"attache"
 	"attache/gateway"
+	"attache/internal/store"
 	"attache/internal/telegram"
 	"attache/internal/telegram/updates"
 )
@@ -24,6 +26,7 @@ type bot struct {
 	log    *slog.Logger
 	loops  loops
 	me     atomic.Pointer[telegram.Me]
+	hooked atomic.Bool // the webhook is set
 }
 
 func (p *program) newBot(ctx context.Context, id attache.BotID, token attache.Secret) (*bot, error) {
@@ -35,8 +38,28 @@ func (p *program) newBot(ctx context.Context, id attache.BotID, token attache.Se
 		return nil, fmt.Errorf("the pauses of bot %s cannot be read: %w", id, err)
 	}
 	b.sender.Restore(holds)
-	b.poller = updates.NewPoller(updates.PollerOptions{Client: client, Inbox: p.gateway, Log: p.log})
+	b.poller = updates.NewPoller(updates.PollerOptions{Client: client, Inbox: patient{p.gateway, p.db.DB}, Log: p.log})
 	return b, nil
+}
+
+// patient is the inbox of a poller: it waits for a database that is away, whose
+// absence has a line of its own in the log, for as long as the poller lets it. A
+// webhook does not wait: Telegram does, and brings the update again.
+type patient struct {
+	*gateway.Gateway
+	db *store.DB
+}
+
+func (p patient) Keep(ctx context.Context, bot attache.BotID, updates []attache.RawUpdate) error {
+	return p.db.Retry(ctx, "keeping updates", func(ctx context.Context) error { return p.Gateway.Keep(ctx, bot, updates) })
+}
+
+func (p patient) Offset(ctx context.Context, bot attache.BotID) (offset int64, err error) {
+	err = p.db.Retry(ctx, "reading the last kept update", func(ctx context.Context) (err error) {
+		offset, err = p.Gateway.Offset(ctx, bot)
+		return err
+	})
+	return offset, err
 }
 
 // run receives updates and serves the bot until ctx ends. Receiving begins at
@@ -67,8 +90,10 @@ func (b *bot) run(ctx context.Context) {
 // receive polls, as the one process that may, or sets the webhook.
 func (b *bot) receive(ctx context.Context) {
 	if b.p.flags.PublicURL != "" {
-		b.keepTrying(ctx, "setting the webhook", func(ctx context.Context) error {
-			return updates.RegisterWebhook(ctx, b.client, b.p.flags.PublicURL, b.secret)
+		b.keepTrying(ctx, "setting the webhook", func() bool { return false }, func(ctx context.Context) error {
+			err := updates.RegisterWebhook(ctx, b.client, b.p.flags.PublicURL, b.secret)
+			b.hooked.Store(err == nil)
+			return err
 		})
 		return
 	}
@@ -113,7 +138,7 @@ func (b *bot) pollWhile(ctx context.Context, lost <-chan struct{}) {
 
 // meet asks Telegram who the bot is, until it answers; false when ctx ended first.
 func (b *bot) meet(ctx context.Context) bool {
-	b.keepTrying(ctx, "asking Telegram who this bot is", func(ctx context.Context) error {
+	b.keepTrying(ctx, "asking Telegram who this bot is", b.receivesBadly, func(ctx context.Context) error {
 		me, err := b.client.Me(ctx)
 		if err == nil {
 			b.me.Store(&me)
@@ -124,18 +149,43 @@ func (b *bot) meet(ctx context.Context) bool {
 	return b.me.Load() != nil
 }
 
-// keepTrying repeats until it works or ctx ends; it tells of the first failure.
-func (b *bot) keepTrying(ctx context.Context, what string, fn func(context.Context) error) {
-	for wait := 200 * time.Millisecond; ctx.Err() == nil; wait = min(2*wait, 10*time.Second) {
+// receivesBadly reports whether receiving meets a trouble, and so tells of it.
+func (b *bot) receivesBadly() bool {
+	if b.p.flags.PublicURL != "" {
+		return !b.hooked.Load()
+	}
+	_, problem := b.poller.Healthy()
+	return problem != ""
+}
+
+// keepTrying repeats until it works or ctx ends. It tells of a failure once, when
+// it comes a second time: unless what the same cause does elsewhere is told there.
+func (b *bot) keepTrying(ctx context.Context, what string, toldElsewhere func() bool, fn func(context.Context) error) {
+	told := false
+	for try := 0; ctx.Err() == nil; try++ {
 		err := fn(ctx)
 		if err == nil {
+			if told {
+				b.log.Info(what+" works now", "bot", b.id)
+			}
 			return
 		}
-		if wait == 200*time.Millisecond && ctx.Err() == nil {
-			b.log.Warn(what+" did not work; it is tried again", "bot", b.id, "err", err)
+		if try > 0 && !told && !toldElsewhere() && ctx.Err() == nil {
+			told = true
+			b.tell(what, err)
 		}
-		sleep(ctx, wait)
+		sleep(ctx, min(200*time.Millisecond<<min(try, 10), 10*time.Second))
 	}
+}
+
+// tell says what did not work. A token that Telegram does not know is told as
+// what it is: a person must act.
+func (b *bot) tell(what string, err error) {
+	if e, ok := errors.AsType[*telegram.CallError](err); ok && !e.Foreign && (e.Code == 401 || e.Code == 404) {
+		b.log.Error("Telegram does not know the token of this bot; put the one that BotFather gives into "+tokenVariable(b.id), "bot", b.id, "err", err)
+		return
+	}
+	b.log.Warn(what+" did not work; it is tried again", "bot", b.id, "err", err)
 }
 
 // courier shows a Sender to the gateway: answers and chrome go before anything
