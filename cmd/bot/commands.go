@@ -33,7 +33,7 @@ func ownersCommands() []telegram.Command {
 // publish shows the commands in Telegram's menus: everyone's by default, and the
 // owners' in each owner's private chat.
 func (b *bot) publish(ctx context.Context) {
-	b.keepTrying(ctx, "publishing the commands", func(ctx context.Context) error {
+	b.keepTrying(ctx, "publishing the commands", b.receivesBadly, func(ctx context.Context) error {
 		return b.client.PublishCommands(ctx, telegram.CommandScope{Kind: "default"}, everyones())
 	})
 	for _, owner := range b.p.brain.Current().Policy.Owners() {
