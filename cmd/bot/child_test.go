@@ -126,3 +126,11 @@ func (c *child) ended(ctx context.Context) bool {
 		return false
 	}
 }
+
+// write writes one file of a brain.
+func write(t testing.TB, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
