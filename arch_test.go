@@ -36,6 +36,7 @@ func floors() []floor {
 			"access", "engage", "origins", "contexts", "hitl", "heartbeat", "constitution",
 			"internal/prompt", "internal/hooks", "internal/scenario", "internal/sharedcontext",
 			"internal/knowledge", "internal/memory", "internal/usage", "internal/tools",
+			"internal/conversation",
 		}},
 		{"2b", "the brain: every file, read once into one whole", []string{"internal/brain"}},
 		{"3", "the walk: the order of steps", []string{"gateway"}},

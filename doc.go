@@ -67,6 +67,7 @@
 //   - engage: whether a message is for the bot, and when a burst of messages ends
 //   - constitution: MANIFEST.yaml, features, roles and principles: the brain's frame
 //   - internal/prompt: what a model reads, in an order whose front never changes
+//   - internal/conversation: what is said in a place, kept as the bytes that were sent and replayed as those
 //   - internal/tools: the one door to every tool: who may call it, whether its arguments fit, what comes back
 //   - internal/usage: what each exchange with a model took and cost
 //
