@@ -1,0 +1,436 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"attache"
+	"attache/gateway"
+	"attache/internal/model/modeltest"
+	"attache/internal/telegramsim"
+)
+
+// sectionNames are the halves of a walk that -update writes.
+func sectionNames() []string {
+	return []string{"posts", "drafts", "turns", "judged", "kept", "requests", "prompt", "output", "log"}
+}
+
+// section gives what a section of the expected half holds now.
+func (p *play) section(name string) (string, error) {
+	switch name {
+	case "posts":
+		return p.posts()
+	case "drafts":
+		return p.drafts(), nil
+	case "turns":
+		return p.turns()
+	case "judged":
+		return p.judged()
+	case "kept":
+		return p.kept()
+	case "requests":
+		return p.requests(), nil
+	case "prompt":
+		return p.prompt(), nil
+	case "output":
+		return p.plain(p.commands.String()), nil
+	case "log":
+		return p.complaints()
+	}
+	return "", fmt.Errorf("there is no section %s", name)
+}
+
+// spotOf says where a chat's post stands, in the words of a script: "in
+// desk/billing", "to ann".
+func (p *play) spotOf(c *telegramsim.Chat, thread attache.ThreadID) string {
+	word, name := "in ", p.names[c]
+	if c.Person() != nil {
+		word = "to "
+	}
+	if thread == 0 {
+		return word + name
+	}
+	for where, t := range p.topics {
+		if chat, _, _ := strings.Cut(where, "/"); chat == name && t == thread {
+			return word + where
+		}
+	}
+	return word + name + "/" + strconv.FormatInt(int64(thread), 10)
+}
+
+// placeOf is spotOf for a place as the program knows it.
+func (p *play) placeOf(at attache.Place) string {
+	for _, c := range p.order {
+		if c.ID == at.Chat {
+			return p.spotOf(c, at.Thread)
+		}
+	}
+	return at.String()
+}
+
+// posts tells what bots have posted, place by place, in the words of a script, and
+// then what was not posted and why.
+func (p *play) posts() (string, error) {
+	var out strings.Builder
+	for _, c := range p.order {
+		for _, post := range c.Posts() {
+			fmt.Fprintf(&out, "%s %s%s: %s\n", p.speaker(post.From), p.spotOf(c, post.Thread), p.details(c, post), hang(p.words(post)))
+		}
+	}
+	rows, err := p.db.Pool().Query(p.t.Context(), `select bot, chat, thread, state, why, text from attache.posts where state <> 'sent' order by id`)
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var at attache.Place
+		var state, why, text string
+		if err := rows.Scan(&at.Bot, &at.Chat, &at.Thread, &state, &why, &text); err != nil {
+			return "", err
+		}
+		if state == "unknown" {
+			state = "nobody knows whether it arrived"
+		}
+		fmt.Fprintf(&out, "%s %s, %s (%s): %s\n", at.Bot, p.placeOf(at), state, p.plain(why), hang(text))
+	}
+	return out.String(), rows.Err()
+}
+
+// words are a post's words with their marks.
+func (p *play) words(post telegramsim.Post) string {
+	if post.Rich != "" {
+		return post.Rich
+	}
+	marks := slices.Clone(post.Marks)
+	for i, m := range marks {
+		if m.User != "" {
+			marks[i].User = attache.PersonID(p.speaker(attache.Person{ID: m.User}))
+		}
+	}
+	return writeMarks(post.Text, marks)
+}
+
+// hang indents all lines of a text but the first, as a script would.
+func hang(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		if i > 0 && l != "" {
+			lines[i] = "  " + l
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// speaker names somebody as the walk does.
+func (p *play) speaker(who attache.Person) string {
+	for name, u := range p.users {
+		if attache.UserID(u.ID) == who.ID || attache.PersonID("bot:"+name) == who.ID {
+			return name
+		}
+	}
+	for _, c := range p.order {
+		if attache.SenderChatID(c.ID) == who.ID {
+			return p.names[c]
+		}
+	}
+	return string(who.ID)
+}
+
+// details are what a post has besides words.
+func (p *play) details(c *telegramsim.Chat, post telegramsim.Post) string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, ", "+fmt.Sprintf(format, args...)) }
+	if post.ReplyTo != 0 {
+		add("replying to %s", p.parent(c, post))
+	}
+	if post.Rich != "" {
+		add("rich")
+	}
+	if post.File != nil {
+		add("with %s %s", post.File.Kind, post.File.Name)
+	}
+	for _, row := range post.Buttons {
+		for _, b := range row {
+			add("button [%s]", b.Text)
+		}
+	}
+	if post.Edits > 0 {
+		add("edited")
+	}
+	if post.Deleted {
+		add("deleted")
+	}
+	return strings.Join(out, "")
+}
+
+// parent names the message that a post replies to: by its label, by its sender when
+// it was the sender's last one, else by its words too.
+func (p *play) parent(c *telegramsim.Chat, post telegramsim.Post) string {
+	for name, s := range p.labels {
+		if s.chat == c && s.id == post.ReplyTo {
+			return name
+		}
+	}
+	newest := map[attache.PersonID]attache.MessageID{}
+	var parent telegramsim.Post
+	for _, m := range c.History() {
+		if m.ID < post.ID && m.Thread == post.Thread {
+			newest[m.From.ID] = m.ID
+		}
+		if m.ID == post.ReplyTo {
+			parent = m
+		}
+	}
+	name := p.speaker(parent.From)
+	if newest[parent.From.ID] == parent.ID {
+		return name
+	}
+	return fmt.Sprintf("%s %q", name, parent.Text)
+}
+
+// drafts tells the last words of every draft that a private chat showed.
+func (p *play) drafts() string {
+	var out strings.Builder
+	for _, c := range p.order {
+		var last []telegramsim.Post
+		for _, d := range c.Drafts() {
+			if len(last) > 0 && last[len(last)-1].Draft == d.Draft {
+				last = last[:len(last)-1]
+			}
+			last = append(last, d)
+		}
+		for _, d := range last {
+			fmt.Fprintf(&out, "%s: %s\n", p.spotOf(c, d.Thread), hang(p.words(d)))
+		}
+	}
+	return out.String()
+}
+
+// turns tells how each turn ended and why.
+func (p *play) turns() (string, error) {
+	turns, err := gateway.ReadTurns(p.t.Context(), p.db, 0, 1000)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	for _, t := range turns {
+		full, _, err := gateway.ReadTurn(p.t.Context(), p.db, t.ID)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&out, "%s %s: %s, %s\n", t.Place.Bot, p.placeOf(t.Place), t.Status, because(howMany(len(full.Input), "message"), p.plain(t.Why)))
+	}
+	return out.String(), nil
+}
+
+func howMany(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func because(what, why string) string {
+	if why == "" {
+		return what
+	}
+	return what + "; " + why
+}
+
+// records reads the log.
+func (p *play) records() ([]map[string]any, error) {
+	var all []map[string]any
+	for l := range strings.Lines(p.log()) {
+		r := map[string]any{}
+		if err := json.Unmarshal([]byte(l), &r); err != nil {
+			return nil, fmt.Errorf("the log has a line that is no JSON: %s", l)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// judged tells what was decided on each message, and why.
+func (p *play) judged() (string, error) {
+	all, err := p.records()
+	var out strings.Builder
+	for _, r := range all {
+		if r["msg"] != "a message was judged" {
+			continue
+		}
+		chat, _ := attache.ParseChat(number(r["chat"]))
+		thread, _ := strconv.ParseInt(number(r["thread"]), 10, 64)
+		at := attache.Place{Chat: chat, Thread: attache.ThreadID(thread)}
+		fmt.Fprintf(&out, "%s %s: %v; %s\n", p.speaker(attache.Person{ID: attache.PersonID(number(r["person"]))}), p.heard(at, number(r["bot"])), r["act"], p.plain(number(r["why"])))
+	}
+	return out.String(), err
+}
+
+// heard says where a message was said, in the words of a script.
+func (p *play) heard(at attache.Place, bot string) string {
+	where := p.placeOf(at)
+	if at.Chat.Private() {
+		_, topic, inTopic := strings.Cut(where, "/")
+		where = "to " + bot
+		if inTopic {
+			where += "/" + topic
+		}
+	}
+	return where
+}
+
+// number prints a value of the log; JSON's numbers come as floats.
+func number(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return fmt.Sprint(v)
+}
+
+// kept tells what of all that was said is stored.
+func (p *play) kept() (string, error) {
+	rows, err := p.db.Pool().Query(p.t.Context(), `
+		select bot, chat, thread, person, role, body->>'text' from attache.messages order by seq`)
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close()
+	var out strings.Builder
+	for rows.Next() {
+		var at attache.Place
+		var person, role, text string
+		if err := rows.Scan(&at.Bot, &at.Chat, &at.Thread, &person, &role, &text); err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&out, "%s of %s %s: %s\n", role, p.speaker(attache.Person{ID: attache.PersonID(person)}), p.heard(at, string(at.Bot)), hang(text))
+	}
+	var handled, emptied, broken int
+	err = p.db.Pool().QueryRow(p.t.Context(), `select count(*) filter (where state = 'handled' and raw <> ''),
+		count(*) filter (where state = 'handled' and raw = ''), count(*) filter (where state = 'broken') from attache.updates`).Scan(&handled, &emptied, &broken)
+	fmt.Fprintf(&out, "updates: %d handled, %d emptied, %d broken\n", handled, emptied, broken)
+	return out.String(), err
+}
+
+// complaints tells the warnings and errors of the log, without what changes from
+// run to run. A walk that does not expect any must not have any.
+func (p *play) complaints() (string, error) {
+	all, err := p.records()
+	var out strings.Builder
+	for _, r := range all {
+		if r["level"] != "WARN" && r["level"] != "ERROR" {
+			continue
+		}
+		fmt.Fprintf(&out, "%s: %v", strings.ToLower(number(r["level"])), r["msg"])
+		for _, key := range []string{"bot", "chat", "person", "part", "why", "err"} {
+			if v := number(r[key]); v != "" {
+				fmt.Fprintf(&out, "; %s %s", key, p.plain(v))
+			}
+		}
+		out.WriteByte('\n')
+	}
+	return out.String(), err
+}
+
+// What changes from run to run: clocks and addresses.
+var (
+	stamps    = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
+	addresses = regexp.MustCompile(`127\.0\.0\.1:\d+(?:->127\.0\.0\.1:\d+)?`)
+)
+
+// plain takes out of a text what changes from run to run.
+func (p *play) plain(s string) string {
+	s = stamps.ReplaceAllString(s, "<time>")
+	s = addresses.ReplaceAllString(s, "<address>")
+	return strings.ReplaceAll(s, p.brain, "<brain>")
+}
+
+// requests tells what the model was asked: what a request shares with an earlier
+// one byte for byte is said so, and the first message is left to the section
+// prompt.
+func (p *play) requests() string {
+	var out strings.Builder
+	all := p.model.Requests()
+	for i, q := range all {
+		fmt.Fprintf(&out, "request %d to %s", q.N, q.Model)
+		if q.Audio != nil {
+			fmt.Fprintf(&out, ": the recording %s\n", q.File)
+			continue
+		}
+		if len(q.Tools) > 0 {
+			fmt.Fprintf(&out, " with tools %s", strings.Join(q.Tools, ", "))
+		}
+		out.WriteByte('\n')
+		from := 1
+		if old, n := shared(all[:i], q); n > 0 {
+			if n == len(q.Messages) && bytes.Equal(old.Raw, q.Raw) {
+				fmt.Fprintf(&out, "  = request %d, byte for byte\n", old.N)
+				continue
+			}
+			fmt.Fprintf(&out, "  = request %d up to its message %d, byte for byte\n", old.N, n)
+			from = n
+		}
+		for _, m := range q.Messages[min(from, len(q.Messages)):] {
+			fmt.Fprintf(&out, "  %s: %s\n", m.Role, hang(hang(p.message(m))))
+		}
+	}
+	return out.String()
+}
+
+// shared finds the earlier request that a request shares most messages with, from
+// the first one on.
+func shared(earlier []modeltest.Request, q modeltest.Request) (best modeltest.Request, most int) {
+	for _, old := range earlier {
+		n := 0
+		for n < min(len(old.Messages), len(q.Messages)) && bytes.Equal(old.Messages[n].Raw, q.Messages[n].Raw) {
+			n++
+		}
+		if n > 0 && n >= most {
+			best, most = old, n
+		}
+	}
+	return best, most
+}
+
+// message prints a message of a request.
+func (p *play) message(m modeltest.Message) string {
+	parts := []string{}
+	if text := m.Text(); text != "" {
+		parts = append(parts, p.plain(text))
+	}
+	var list []struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(m.Content, &list) == nil {
+		for _, part := range list {
+			if part.Type != "text" {
+				parts = append(parts, "["+part.Type+"]")
+			}
+		}
+	}
+	for _, c := range m.ToolCalls {
+		parts = append(parts, fmt.Sprintf("calls %s %s", c.Function.Name, c.Function.Arguments))
+	}
+	return strings.Join(parts, "\n")
+}
+
+// prompt gives the first message of each request that differs from the one before.
+func (p *play) prompt() string {
+	var out strings.Builder
+	last := ""
+	for _, q := range p.model.Requests() {
+		if len(q.Messages) == 0 || string(q.Messages[0].Raw) == last {
+			continue
+		}
+		last = string(q.Messages[0].Raw)
+		fmt.Fprintf(&out, "%s of request %d:\n%s\n", q.Messages[0].Role, q.N, p.plain(q.Messages[0].Text()))
+	}
+	return out.String()
+}
