@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -139,6 +142,69 @@ func BenchmarkUpdateToAnswer(b *testing.B) {
 func BenchmarkTurns(b *testing.B) {
 	b.Run("attache", func(b *testing.B) { h := newHall(b, 100); h.attache(echoBrain(b, "0s")); h.throughput() })
 	b.Run("bare", func(b *testing.B) { h := newHall(b, 100); h.bare(); h.throughput() })
+}
+
+// instantModel answers at once; it notes when a request came.
+type instantModel struct {
+	url   string
+	asked chan time.Time
+}
+
+func newInstantModel(b *testing.B) *instantModel {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := &instantModel{url: "http://" + l.Addr().String() + "/v1", asked: make(chan time.Time, 1<<16)}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		at := time.Now()
+		_, _ = io.Copy(io.Discard, r.Body)
+		select {
+		case m.asked <- at:
+		default:
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hello\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":1}}\n\ndata: [DONE]\n\n")
+	})}
+	go func() { _ = server.Serve(l) }()
+	b.Cleanup(func() { _ = server.Close() })
+	return m
+}
+
+// mindBrain answers everybody in private with a model.
+func mindBrain(b *testing.B, m *instantModel) string {
+	return brainFiles(b, map[string]string{
+		"constitution/MANIFEST.yaml":  "telegram: { pace: off }\nsessions: { historyTokens: 400 }\nmodels: { default: { model: instant, baseUrl: " + m.url + " } }\n",
+		"constitution/access.yaml":    "bots:\n  nova:\n    merge: 0s\n    dm: { role: home, people: everyone }\n",
+		"features/home/FEATURE.md":    "---\ndescription: Home.\n---\n",
+		"features/home/home.agent.md": "---\ndescription: Helps.\n---\nYou help.\n",
+	})
+}
+
+// Update to the model's request and to the answer, with a model that answers at once.
+func BenchmarkModelLatency(b *testing.B) {
+	m := newInstantModel(b)
+	h := newHall(b, 1)
+	h.attache(mindBrain(b, m))
+	<-m.asked
+	var asked, took []time.Duration
+	for b.Loop() {
+		began := time.Now()
+		h.exchange(0)
+		took = append(took, time.Since(began))
+		asked = append(asked, (<-m.asked).Sub(began))
+	}
+	slices.Sort(took)
+	slices.Sort(asked)
+	b.ReportMetric(float64(asked[len(asked)/2].Microseconds())/1000, "ms-to-model")
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ms-to-answer")
+}
+
+// Turns a second over 100 chats with a model that answers at once.
+func BenchmarkModelTurns(b *testing.B) {
+	h := newHall(b, 100)
+	h.attache(mindBrain(b, newInstantModel(b)))
+	h.throughput()
 }
 
 // Group messages that are stored and decided a second; none is addressed to the bot.
