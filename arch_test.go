@@ -39,7 +39,7 @@ func floors() []floor {
 			"internal/conversation",
 		}},
 		{"2b", "the brain: every file, read once into one whole", []string{"internal/brain"}},
-		{"3", "the walk: the order of steps", []string{"gateway"}},
+		{"3", "the walk: the order of steps", []string{"gateway/..."}},
 		{"4", "the eyes and the hands: pages, doctor, tools of two owners, the playground", []string{
 			"internal/web/...", "internal/doctor", "internal/builtin",
 			"internal/telegramsim/...", "internal/rehearsal",

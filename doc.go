@@ -78,6 +78,7 @@
 // Floor 3, the walk:
 //
 //   - gateway: the order of the steps above, and the tables of updates, messages, turns and posts
+//   - gateway/mind: how a turn is answered: prompt, calls of the model and of tools, and the text in the end
 //
 // Floor 4, the hands, and stand-ins for the outside world, for tests and for a demo
 // without keys:
