@@ -66,6 +66,13 @@ func (th *thought) request(ctx context.Context) (model.Request, error) {
 	})
 	if cut > 0 {
 		th.m.o.Log.Info("the oldest turns of a conversation are left out", "turn", th.turn.ID, "chat", th.turn.Place.Chat, "why", "sessions.historyTokens", "part", cut)
+		since := past[cut-1].Turn + 1
+		if cut < len(past) {
+			since = past[cut].Turn
+		}
+		if err := th.m.o.Talks.Trim(ctx, th.talk.Session.ID, since); err != nil {
+			return model.Request{}, err
+		}
 	}
 	r := model.Request{CacheKey: prompt.CacheKey(th.turn.Place.Bot, th.role.ID, epoch)}
 	for _, m := range assembled {

@@ -30,8 +30,10 @@ func (s *Store) History(ctx context.Context, session, before int64) (all []Past,
 		rows, err := s.db.Pool().Query(ctx, `
 			select turn, snapshot, input, answer, '', tokens, 1 as kind, 0 as id
 			from attache.exchanges where session = $1 and turn < $2 and answer is not null and not dropped
+				and turn >= (select since from attache.sessions where id = $1)
 			union all
 			select turn, '', '', text, mark, 0, 0, id from attache.asides where session = $1 and turn <= $2
+				and turn >= (select since from attache.sessions where id = $1)
 			order by turn, kind, id`, session, before)
 		if err != nil {
 			return err
@@ -40,6 +42,15 @@ func (s *Store) History(ctx context.Context, session, before int64) (all []Past,
 		return err
 	})
 	return all, err
+}
+
+// Trim cuts what came before a turn off a session's history for good, so that a long
+// session is not read whole for each turn. It is told where the prompt was cut.
+func (s *Store) Trim(ctx context.Context, session, since int64) error {
+	return s.db.Retry(ctx, fmt.Sprintf("the history of session %d cannot be cut", session), func(ctx context.Context) error {
+		_, err := s.db.Pool().Exec(ctx, `update attache.sessions set since = greatest(since, $2) where id = $1`, session, since)
+		return err
+	})
 }
 
 func readPast(r pgx.CollectableRow) (Past, error) {

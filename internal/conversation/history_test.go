@@ -337,3 +337,24 @@ func TestHistoryOnlyGrows(t *testing.T) {
 		}
 	})
 }
+
+func TestTrimCutsTheBeginningForGood(t *testing.T) {
+	s := open(t)
+	var session int64
+	for turn := int64(1); turn <= 4; turn++ {
+		x := begin(t, s, opening(turn))
+		session = x.Session.ID
+		if err := s.Answered(t.Context(), turn, fmt.Sprint("answer ", turn), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, since := range []int64{3, 2} { // an older cut, told late, brings nothing back
+		if err := s.Trim(t.Context(), session, since); err != nil {
+			t.Fatal(err)
+		}
+		past, err := s.History(t.Context(), session, 5)
+		if err != nil || len(past) != 2 || past[0].Turn != 3 {
+			t.Fatalf("%+v, %v", past, err)
+		}
+	}
+}

@@ -22,6 +22,7 @@ create table attache.sessions (
   key      text        not null,            -- what the place is pinned to; empty: nothing
   snapshot bytea       not null,
   first    bigint      not null,            -- the turn that opened it
+  since    bigint      not null default 0,  -- earlier turns were cut off its history
   opened   text        not null,            -- why: first, or why the one before it ended
   started  timestamptz not null default now(),
   last     timestamptz not null default now(), -- the latest beginning or answer
