@@ -8,6 +8,11 @@
 // good text stays in force while the present one cannot be used: MANIFEST.yaml, and
 // access.yaml as long as it is no YAML.
 //
+// A role loads when its static prompt compiles. What prompts take from (blocks,
+// packages, knowledge, skills, arguments) is a shelf that a reload takes over while
+// it stays the same; the prompt itself is made when a turn first asks ([Brain.Static])
+// and kept as long as the brain. [Brain.Profile] gives the model that a role names.
+//
 // What belongs to one owner (contexts, beats, hooks, scenarios, tools) is read by
 // that owner's package from the same tree; parse adds one line for each.
 package brain
@@ -38,6 +43,7 @@ type Brain struct {
 
 	accessFile *brainfile.File // the last access.yaml that could be used
 	shelf      *shelf
+	verdicts   map[attache.RoleID]verdict
 	roles      map[attache.RoleID]access.Role // whether each role can answer, and why not
 	epochs     epochs
 }
@@ -87,7 +93,7 @@ func (b *Brain) parse(last *Brain) []attache.Problem {
 	b.Frame, problems = frame, append(problems, more...)
 	b.shelf = stock(b.Tree, frame.Manifest.Args, last.shelf)
 	problems = append(problems, b.shelf.problems...)
-	problems = append(problems, b.judge()...)
+	problems = append(problems, b.judge(last)...)
 	b.roles = roles(b.Frame)
 	b.accessFile = b.Tree.File(constitution.AccessPath)
 	policy, more, usable := access.Read(b.accessFile, b.roles)

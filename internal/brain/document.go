@@ -108,10 +108,12 @@ func heading(body string) string {
 			return before
 		}
 		level := len(bare) - len(strings.TrimLeft(bare, "#"))
-		if rest := bare[level:]; level >= 1 && level <= 6 && strings.HasPrefix(rest, " ") {
-			return closed(strings.TrimSpace(rest))
+		if before = bare; level >= 1 && level <= 6 && strings.HasPrefix(bare[level:], " ") {
+			if title := closed(strings.TrimSpace(bare[level:])); title != "" {
+				return title
+			}
+			before = ""
 		}
-		before = bare
 	}
 	return ""
 }

@@ -94,7 +94,10 @@ func fromEnvironment(getenv func(string) string) (model.Profile, error) {
 	if p.BaseURL == "" && p.APIKey.Empty() {
 		return model.Profile{}, errors.New("there is no model to ask: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own, or add a default to models in " + constitution.ManifestPath)
 	}
-	return p, reachable(p, "the model of the environment", "OPENAI_BASE_URL", "OPENAI_API_KEY")
+	if err := reachable(p, "the model of the environment", "OPENAI_BASE_URL", "OPENAI_API_KEY"); err != nil {
+		return model.Profile{}, err
+	}
+	return p, nil
 }
 
 // reachable refuses a profile that no server can be asked with. A server of one's

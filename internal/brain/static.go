@@ -8,6 +8,7 @@ import (
 
 	"attache"
 	"attache/constitution"
+	"attache/internal/brainfile"
 	"attache/internal/prompt"
 )
 
@@ -62,6 +63,7 @@ func (b *Brain) compile(x extras) (prompt.Epoch, error) {
 		return prompt.Epoch{}, fmt.Errorf("there is no role %q", x.role)
 	}
 	s, problems := b.static(role, x)
+	s.Agents = b.others(role.ID) // known only once every role was judged
 	e, more := prompt.Compile(s)
 	var wrong []error
 	for _, p := range append(problems, more...) {
@@ -79,7 +81,6 @@ func (b *Brain) static(role constitution.Role, x extras) (prompt.Static, []attac
 		Memory:     len(role.Memory.Read) > 0 || role.Memory.Write,
 		Skills:     skills,
 		Principles: prompt.Text{File: constitution.PrinciplesPath, Body: b.Frame.Principles},
-		Agents:     b.others(role.ID),
 		Tooling:    x.tooling,
 		Role:       prompt.Text{File: role.Path, Line: role.PersonaLine, Body: role.Persona},
 		Tools:      []byte(x.tools),
@@ -97,10 +98,17 @@ func (b *Brain) others(than attache.RoleID) map[string]string {
 	return out
 }
 
-// judge compiles the prompt of every role. One that does not compile does not load:
-// a prompt with holes is worse than silence. The same mistake, such as one of the
-// principles, is one problem however many roles it takes along.
-func (b *Brain) judge() []attache.Problem {
+// verdict is what a role's file gets in judge.
+type verdict struct {
+	file  *brainfile.File
+	wrong []attache.Problem
+}
+
+// judge compiles the prompt of every role, as far as last did not do it with the
+// same texts. One that does not compile does not load: a prompt with holes is worse
+// than silence. The same mistake, such as one of the principles, is one problem
+// however many roles it takes along.
+func (b *Brain) judge(last *Brain) []attache.Problem {
 	if b.Frame.Unread {
 		return nil // what the texts refer to is unknown, and so is whether they are right
 	}
@@ -113,8 +121,15 @@ func (b *Brain) judge() []attache.Problem {
 	}
 	var problems []attache.Problem
 	said := map[attache.Problem]bool{}
+	same := last.shelf == b.shelf && last.Frame.Principles == b.Frame.Principles
+	b.verdicts = make(map[attache.RoleID]verdict, len(b.Frame.Roles))
 	b.Frame.Roles = slices.DeleteFunc(b.Frame.Roles, func(role constitution.Role) bool {
-		wrong := b.mistakes(role)
+		v := last.verdicts[role.ID]
+		if file := b.Tree.File(role.Path); !same || v.file != file {
+			v = verdict{file, b.mistakes(role)}
+		}
+		b.verdicts[role.ID] = v
+		wrong := v.wrong
 		for _, p := range wrong {
 			if !said[p] {
 				said[p] = true

@@ -36,6 +36,7 @@ type Arg struct {
 type Library struct {
 	args   map[string]map[string]argument // by home, then by selector args.x
 	blocks map[string]*block
+	sorted []string // the names of blocks
 	packs  map[string]string
 	names  map[string][]string // by home: every selector it may write, sorted, for suggestions
 	broken map[string]string   // as in Sources
@@ -82,8 +83,9 @@ func NewLibrary(s Sources) (*Library, []attache.Problem) {
 		l.broken = map[string]string{}
 	}
 	problems := slices.Concat(l.addArgs(s), l.addBlocks(s.Blocks), l.addPacks(s.Packs))
+	l.sorted = slices.Sorted(maps.Keys(l.blocks))
 	l.addNames()
-	for _, name := range slices.Sorted(maps.Keys(l.blocks)) {
+	for _, name := range l.sorted {
 		problems = append(problems, l.load(name, nil)...)
 	}
 	return l, problems
@@ -145,13 +147,12 @@ func tree(values map[string]string, name, between string) (string, bool) {
 
 // under gives the names that stand below one.
 func under(sorted []string, name string) []string {
-	var list []string
-	for _, n := range sorted {
-		if strings.HasPrefix(n, name+".") {
-			list = append(list, n)
-		}
+	from, _ := slices.BinarySearch(sorted, name+".")
+	to := from
+	for to < len(sorted) && strings.HasPrefix(sorted[to], name+".") {
+		to++
 	}
-	return list
+	return sorted[from:to:to]
 }
 
 // dotted turns a path below a head into a selector.

@@ -99,7 +99,7 @@ func (l *Library) find(name, home string) []string {
 	if parts := strings.Split(name, "."); len(parts) < 2 || parts[0] == "pkg" && (len(parts) < 5 || parts[3] != "context") {
 		return nil // whole packages and bare heads are never meant
 	}
-	return under(slices.Sorted(maps.Keys(l.blocks)), name)
+	return under(l.sorted, name)
 }
 
 func (l *Library) include(r *rendering, t Text, sel selector, names []string, stack []frame) string {
