@@ -43,9 +43,15 @@ func (g *Gateway) register(ctx context.Context) error {
 // beat shows once a second that this process lives, recovers what dead ones left
 // and starts waiting turns whose time has come. It returns when ctx ends.
 func (g *Gateway) beat(ctx context.Context) {
-	leases, err := g.db.Leases(ctx)
+	var leases *store.Leases
+	err := g.db.Retry(ctx, "opening a connection for locks", func(ctx context.Context) (err error) {
+		leases, err = g.db.Leases(ctx)
+		return err
+	})
 	if err != nil {
-		g.log.Error("locks on the database cannot be taken", "err", err)
+		if ctx.Err() == nil {
+			g.log.Error("locks on the database cannot be taken", "err", err)
+		}
 		return
 	}
 	var lease *store.Lease

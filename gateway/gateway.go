@@ -91,6 +91,7 @@ type Turn struct {
 	Room     []attache.Message // lines of the room that ride along, before the input
 	Messages []attache.Message // the input, in the order of the conversation
 	fresh    bool              // gathered by this process just now: nothing was done yet
+	stop     bool              // a person stopped it before this execution began
 }
 
 // Options wires a gateway.
@@ -145,8 +146,11 @@ type Gateway struct {
 	trust   time.Time                    // until when no other process is held for dead; likewise
 	stopped atomic.Bool
 	working sync.WaitGroup
-	former  map[formerKey]attache.ChatID // the old numbers of migrated groups
-	ctx     context.Context              // ends when Run ends; work that is not a turn's own hangs on it
+	former  map[formerKey]attache.ChatID    // the old numbers of migrated groups
+	met     map[formerKey]bool              // groups whose old number, if any, is known
+	told    map[int64]time.Time             // turns that were told to stop while they did not run here, and when
+	awaited map[attache.BotID]chan struct{} // bots that will be served, closed when they are
+	ctx     context.Context                 // ends when Run ends; work that is not a turn's own hangs on it
 	quit    context.CancelFunc
 }
 
@@ -165,6 +169,9 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 		chrome:  map[int64]bool{},
 		redone:  map[int64]time.Time{},
 		former:  map[formerKey]attache.ChatID{},
+		met:     map[formerKey]bool{},
+		told:    map[int64]time.Time{},
+		awaited: map[attache.BotID]chan struct{}{},
 	}
 	g.ctx, g.quit = context.WithCancel(context.WithoutCancel(ctx))
 	if err := g.loadFormer(ctx); err != nil {
@@ -174,12 +181,24 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 	return g, nil
 }
 
+// Expect says that a bot will be served as soon as it is known, which may take as
+// long as Telegram is out of reach: its turns that a dead process left wait for it.
+func (g *Gateway) Expect(bot attache.BotID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.awaited[bot] = make(chan struct{})
+}
+
 // Serve begins the intake of a bot: what was kept before is handled first. It may
 // be called while Run works, as soon as the bot is known.
 func (g *Gateway) Serve(b Bot) {
 	in := &intake{g: g, bot: b, wake: make(chan struct{}, 1)}
 	g.mu.Lock()
 	g.bots[b.ID] = in
+	if ready := g.awaited[b.ID]; ready != nil {
+		close(ready)
+		delete(g.awaited, b.ID)
+	}
 	g.mu.Unlock()
 	g.working.Go(func() { in.run(g.ctx) })
 	in.poke()
@@ -220,6 +239,22 @@ func (g *Gateway) drain() error {
 		}
 	}
 	return nil
+}
+
+// served gives the intake of a bot, and waits for it if the bot is expected; nil
+// when it is not, or when ctx or the gateway ends first.
+func (g *Gateway) served(ctx context.Context, bot attache.BotID) *intake {
+	g.mu.Lock()
+	ready := g.awaited[bot]
+	g.mu.Unlock()
+	if ready != nil {
+		select {
+		case <-ready:
+		case <-ctx.Done():
+		case <-g.ctx.Done():
+		}
+	}
+	return g.intake(bot)
 }
 
 func (g *Gateway) intake(bot attache.BotID) *intake {

@@ -178,6 +178,12 @@ func newWorld(t *testing.T, change ...func(*world)) *world {
 // start runs a process on the world's database.
 func (w *world) start(executor string) {
 	w.t.Helper()
+	w.startWith(executor, func(serve func()) { serve() })
+}
+
+// startWith runs a process that serves the bot when then says so.
+func (w *world) startWith(executor string, then func(serve func())) {
+	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	log := slog.New(slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	e, err := engine.New(context.Background(), engine.Options{Pool: w.db.Pool(), Executor: executor, Log: log})
@@ -193,9 +199,11 @@ func (w *world) start(executor string) {
 		w.t.Fatal(err)
 	}
 	w.freeze = cancel
+	then(func() {
+		w.g.Serve(Bot{ID: "nova", Courier: w.m, Decode: decode, Judge: func(m attache.Message) Verdict { return w.judge(m) }})
+	})
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = w.g.Run(ctx) })
-	w.g.Serve(Bot{ID: "nova", Courier: w.m, Decode: decode, Judge: func(m attache.Message) Verdict { return w.judge(m) }})
 	w.stop = sync.OnceFunc(func() {
 		cancel()
 		wg.Wait()

@@ -97,7 +97,9 @@ func (in *intake) some(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	for i := range rows {
-		in.read(&rows[i])
+		if err := in.read(ctx, &rows[i]); err != nil {
+			return 0, err
+		}
 	}
 	err = in.settle(ctx, rows)
 	if err == nil || store.Transient(err) || ctx.Err() != nil {
@@ -119,8 +121,9 @@ func (in *intake) some(ctx context.Context) (int, error) {
 	return len(rows), nil
 }
 
-// read decodes one update alone and judges it. It decides and does nothing.
-func (in *intake) read(k *kept) {
+// read decodes one update alone and judges it. It decides and does nothing; its
+// error is the database's, never the update's.
+func (in *intake) read(ctx context.Context, k *kept) error {
 	defer func() {
 		if r := recover(); r != nil { // a decoder's mistake must not stop the bot
 			k.broken, k.act = fmt.Sprintf("panic: %v", r), verdicts{}
@@ -130,11 +133,14 @@ func (in *intake) read(k *kept) {
 	if err != nil {
 		k.broken = err.Error()
 		in.g.log.Warn("an update does not decode; it is kept and passed by", "bot", in.bot.ID, "update", k.id, "err", err)
-		return
+		return nil
 	}
 	k.update, k.kind, k.what = u, u.Kind, u.Kind
 	switch {
 	case u.Message != nil:
+		if err := in.g.learnFormer(ctx, in.bot.ID, u.Message.Place.Chat); err != nil {
+			return err
+		}
 		in.take(k, *u.Message, in.bot.Judge(*u.Message))
 	case u.Press != nil && in.bot.Press != nil:
 		m, v := in.bot.Press(*u.Press, k.id)
@@ -142,6 +148,7 @@ func (in *intake) read(k *kept) {
 	case u.Edited != nil:
 		k.act.edits = append(k.act.edits, *u.Edited)
 	case u.Migrated != nil:
+		in.g.noteFormer(in.bot.ID, *u.Migrated)
 		k.act.moves = append(k.act.moves, *u.Migrated)
 	case u.Stopped != nil:
 		k.act.stops = append(k.act.stops, *u.Stopped)
@@ -149,6 +156,7 @@ func (in *intake) read(k *kept) {
 		in.g.log.Info("the bot's standing in a chat changed", "bot", in.bot.ID, "chat", u.Member.Chat,
 			"person", u.Member.Person.ID, "why", u.Member.Was+" to "+u.Member.Now)
 	}
+	return nil
 }
 
 // take notes what a judged message comes to.

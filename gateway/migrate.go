@@ -2,7 +2,10 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"attache"
 	"attache/internal/store"
@@ -17,13 +20,10 @@ func (g *Gateway) migrate(ctx context.Context, tx store.Tx, bot attache.BotID, m
 	if err != nil || tag.RowsAffected() == 0 {
 		return err
 	}
-	g.mu.Lock()
-	g.former[formerKey{bot, m.To}] = m.From
-	g.mu.Unlock()
+	g.noteFormer(bot, m)
 	g.log.Info("a group became a supergroup; its conversation goes on under the new number", "bot", bot, "chat", m.To, "why", "was "+m.From.String())
 	for _, sql := range []string{
-		`update attache.messages o set chat = $3 where bot = $1 and chat = $2
-			and not exists (select 1 from attache.messages n where n.bot = $1 and n.chat = $3 and n.message = o.message)`,
+		`update attache.messages set chat = $3, message = ` + moved + ` where bot = $1 and chat = $2`,
 		// Where the new chat has a waiting turn already, the old one's messages are
 		// its messages now and the old turn is dropped.
 		`delete from attache.turns o where bot = $1 and chat = $2 and state = 'waiting'
@@ -55,6 +55,12 @@ func (g *Gateway) migrate(ctx context.Context, tx store.Tx, bot attache.BotID, m
 	return err
 }
 
+// moved is the number, in SQL, that a group's message has in the supergroup: far
+// below all others, because Telegram counts anew there, and a new message must not
+// be taken for an old one of the same number. What is negative is no message's
+// number and stays.
+const moved = `case when message > 0 then message - (1::bigint << 40) else message end`
+
 // formerKey is a migrated group as one bot sees it.
 type formerKey struct {
 	bot  attache.BotID
@@ -68,6 +74,39 @@ func (g *Gateway) Formerly(bot attache.BotID, chat attache.ChatID) (attache.Chat
 	defer g.mu.Unlock()
 	old, ok := g.former[formerKey{bot, chat}]
 	return old, ok
+}
+
+// noteFormer remembers a migration as soon as Telegram tells of it: messages of the
+// same batch are judged before it is recorded.
+func (g *Gateway) noteFormer(bot attache.BotID, m attache.Migration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.former[formerKey{bot, m.To}] = m.From
+}
+
+// learnFormer looks up whether a supergroup that this process meets for the first
+// time was a group before: another process may have handled the notice. It is
+// asked once a chat, since the notice comes before everything else there.
+func (g *Gateway) learnFormer(ctx context.Context, bot attache.BotID, chat attache.ChatID) error {
+	k := formerKey{bot, chat}
+	g.mu.Lock()
+	known := g.met[k]
+	g.mu.Unlock()
+	if known || chat.Private() {
+		return nil
+	}
+	var old attache.ChatID
+	err := g.db.Pool().QueryRow(ctx, `select old_chat from attache.chat_aliases where bot = $1 and new_chat = $2`, bot, chat).Scan(&old)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.met[k] = true
+	if err == nil {
+		g.former[k] = old
+	}
+	return nil
 }
 
 // loadFormer reads the recorded migrations.

@@ -83,7 +83,7 @@ func (g *Gateway) putMessages(ctx context.Context, tx store.Tx, inputs []input, 
 	var b pgx.Batch
 	b.Queue(`
 		insert into attache.messages (bot, chat, thread, message, role, person, body)
-		select v.bot, coalesce(a.new_chat, v.chat), v.thread, v.message, v.role, v.person, v.body
+		select v.bot, coalesce(a.new_chat, v.chat), v.thread, case when a.new_chat is null then v.message else `+moved+` end, v.role, v.person, v.body
 		from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::jsonb[])
 			with ordinality as v(bot, chat, thread, message, role, person, body, n)
 		left join attache.chat_aliases a on a.bot = v.bot and a.old_chat = v.chat
@@ -222,8 +222,8 @@ func (g *Gateway) claim(ctx context.Context, id int64) (Turn, bool, error) {
 func (g *Gateway) load(ctx context.Context, id int64) (Turn, bool, error) {
 	t := Turn{ID: id}
 	err := g.db.Pool().QueryRow(ctx,
-		`update attache.turns set executor = $2 where id = $1 and state = 'running' returning bot, chat, thread`, id, g.o.Executor).
-		Scan(&t.Place.Bot, &t.Place.Chat, &t.Place.Thread)
+		`update attache.turns set executor = $2 where id = $1 and state = 'running' returning bot, chat, thread, stop`, id, g.o.Executor).
+		Scan(&t.Place.Bot, &t.Place.Chat, &t.Place.Thread, &t.stop)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Turn{}, false, nil
 	}

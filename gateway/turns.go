@@ -97,6 +97,9 @@ func (g *Gateway) turn(run engine.Run, input string) (err error) {
 		}
 	}()
 	engine.KillPoint("turn.begun")
+	if t.stop {
+		cancel(errStopped)
+	}
 	out, err := g.work(ctx, run, t)
 	if errors.Is(context.Cause(ctx), errStopped) && !out.closed {
 		if err := g.dropIntents(run.Context(), id); err != nil {
@@ -153,8 +156,13 @@ func (g *Gateway) work(ctx context.Context, run engine.Run, t Turn) (outcome, er
 	if len(t.Messages) == 0 {
 		return outcome{state: "silent", why: "nothing was left of its input"}, nil
 	}
-	bot := g.intake(t.Place.Bot)
-	if bot == nil {
+	bot := g.served(ctx, t.Place.Bot)
+	switch {
+	case ctx.Err() != nil:
+		return outcome{}, ctx.Err()
+	case g.ctx.Err() != nil && bot == nil:
+		return outcome{}, g.ctx.Err()
+	case bot == nil:
 		return outcome{state: "failed", why: "this process does not serve the bot " + string(t.Place.Bot)}, nil
 	}
 	stop := typing(bot.bot, t.Place)
@@ -241,6 +249,9 @@ func (g *Gateway) hold(id int64, cancel context.CancelFunc) bool {
 		return false
 	}
 	g.cancels[id] = cancel
+	if _, told := g.told[id]; told {
+		cancel()
+	}
 	return true
 }
 
@@ -252,14 +263,20 @@ func (g *Gateway) release(id int64) {
 	delete(g.redone, id)
 }
 
-// cancel stops a turn if this process runs it.
+// cancel stops a turn if this process runs it, or is just about to.
 func (g *Gateway) cancel(id int64) {
 	g.mu.Lock()
-	stop := g.cancels[id]
-	g.mu.Unlock()
-	if stop != nil {
+	defer g.mu.Unlock()
+	if stop := g.cancels[id]; stop != nil {
 		stop()
+		return
 	}
+	for other, when := range g.told {
+		if time.Since(when) > time.Minute {
+			delete(g.told, other)
+		}
+	}
+	g.told[id] = time.Now()
 }
 
 // heardStop ends a turn that another process was told to stop. An empty payload
@@ -286,7 +303,9 @@ func replyTarget(t Turn) attache.MessageID {
 	}
 	var newest attache.MessageID
 	for _, m := range t.Messages {
-		newest = max(newest, m.ID)
+		if m.Place.Chat == t.Place.Chat { // not what was said before the group got its new number
+			newest = max(newest, m.ID)
+		}
 	}
 	return newest
 }

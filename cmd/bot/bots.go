@@ -38,6 +38,7 @@ func (p *program) newBot(ctx context.Context, id attache.BotID, token attache.Se
 		return nil, fmt.Errorf("the pauses of bot %s cannot be read: %w", id, err)
 	}
 	b.sender.Restore(holds)
+	p.gateway.Expect(id)
 	b.poller = updates.NewPoller(updates.PollerOptions{Client: client, Inbox: patient{p.gateway, p.db.DB}, Log: p.log})
 	return b, nil
 }
@@ -97,9 +98,15 @@ func (b *bot) receive(ctx context.Context) {
 		})
 		return
 	}
-	leases, err := b.p.db.Leases(ctx)
+	var leases *store.Leases
+	err := b.p.db.Retry(ctx, "asking for the right to poll", func(ctx context.Context) (err error) {
+		leases, err = b.p.db.Leases(ctx)
+		return err
+	})
 	if err != nil {
-		b.log.Error("the right to poll cannot be taken", "bot", b.id, "err", err)
+		if ctx.Err() == nil {
+			b.log.Error("the right to poll cannot be taken", "bot", b.id, "err", err)
+		}
 		return
 	}
 	defer leases.Close()
