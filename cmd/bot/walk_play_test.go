@@ -310,9 +310,10 @@ func (p *play) pending() int {
 	return n
 }
 
-// served reports whether the program polls for a bot; others are puppets.
+// served reports whether the brain has a bot; others are puppets of the script.
 func (p *play) served(b *telegramsim.User) bool {
-	return len(p.sim.Calls(telegramsim.Filter{Bot: b, Method: "getUpdates"})) > 0 || b == p.bots[0]
+	text, err := os.ReadFile(filepath.Join(p.brain, "constitution/access.yaml"))
+	return err == nil && strings.Contains(string(text), "\n  "+p.nameOf(b)+":")
 }
 
 // busy says what the database holds that is still to be done, "" for nothing.

@@ -298,7 +298,7 @@ func number(v any) string {
 // kept tells what of all that was said is stored.
 func (p *play) kept() (string, error) {
 	rows, err := p.db.Pool().Query(p.t.Context(), `
-		select bot, chat, thread, person, role, body->>'text' from attache.messages order by seq`)
+		select bot, chat, thread, person, role, coalesce(body->>'text', '') from attache.messages order by seq`)
 	if err != nil {
 		return "", err
 	}
@@ -330,7 +330,7 @@ func (p *play) complaints() (string, error) {
 		}
 		fmt.Fprintf(&out, "%s: %v", strings.ToLower(number(r["level"])), r["msg"])
 		for _, key := range []string{"bot", "chat", "person", "part", "why", "err"} {
-			if v := number(r[key]); v != "" {
+			if v := number(r[key]); v != "" && (key != "part" || strings.Trim(v, "0123456789") != "") { // rows have numbers too
 				fmt.Fprintf(&out, "; %s %s", key, p.plain(v))
 			}
 		}
