@@ -38,8 +38,13 @@ func (g *Gateway) startAfter(id int64, wait time.Duration) {
 }
 
 // start begins a waiting turn if its time has come and its place is idle. If not,
-// the turn that runs there starts it when it closes, or the sweep does.
-func (g *Gateway) start(id int64) {
+// the turn that runs there starts it when it closes, or the sweep does; but one
+// that closes just now may have looked too early, so it is tried again a few times.
+func (g *Gateway) start(id int64) { g.startAgain(id, 10*time.Millisecond) }
+
+// startAgain is start with the time after which it is tried again; from a second on
+// the sweep takes over.
+func (g *Gateway) startAgain(id int64, pause time.Duration) {
 	if g.ctx.Err() != nil {
 		return
 	}
@@ -51,6 +56,9 @@ func (g *Gateway) start(id int64) {
 		return
 	}
 	if !ok {
+		if pause < time.Second {
+			time.AfterFunc(pause, func() { g.startAgain(id, 2*pause) })
+		}
 		return
 	}
 	engine.KillPoint("turn.claimed")

@@ -198,6 +198,8 @@ func BenchmarkModelLatency(b *testing.B) {
 	slices.Sort(asked)
 	b.ReportMetric(float64(asked[len(asked)/2].Microseconds())/1000, "ms-to-model")
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ms-to-answer")
+	b.ReportMetric(float64(took[len(took)*95/100].Microseconds())/1000, "ms-p95")
+	b.ReportMetric(float64(took[len(took)-1].Microseconds())/1000, "ms-max")
 }
 
 // Turns a second over 100 chats with a model that answers at once.
