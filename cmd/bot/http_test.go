@@ -30,7 +30,7 @@ func (in *fullInbox) Keep(context.Context, attache.BotID, []attache.RawUpdate) e
 // the database answers, and one that does not use a webhook is not judged by it.
 func TestReadyHearsTheWebhook(t *testing.T) {
 	inbox, secret := &fullInbox{full: true}, updates.WebhookSecret(attache.NewSecret("1:x"))
-	p := &program{flags: &flags{PublicURL: "https://bot.example.org"}, db: &database{DB: storetest.New(t)}}
+	p := &program{flags: &flags{PublicURL: "https://bot.example.org"}, metrics: newMetrics(), db: &database{DB: storetest.New(t)}}
 	p.webhook = updates.NewWebhook(updates.WebhookOptions{Secrets: map[attache.BotID]attache.Secret{"nova": secret}, Inbox: inbox})
 	call := func(method, path, body string) (int, string) {
 		r := httptest.NewRequest(method, path, strings.NewReader(body))
