@@ -72,12 +72,17 @@ func load(dir string, last *Brain, known *brainfile.Tree) (*Brain, []attache.Pro
 	if err != nil {
 		return nil, nil, err
 	}
+	return build(dir, tree, strangers(dir), last)
+}
+
+// build makes the brain of a tree; strange are the problems of what stands beside it.
+func build(dir string, tree *brainfile.Tree, strange []attache.Problem, last *Brain) (*Brain, []attache.Problem, error) {
 	if !holds(tree, "constitution/") && !holds(tree, "features/") {
 		return nil, nil, fmt.Errorf("%s holds no brain: it has neither a folder constitution nor a folder features; give the right one with --brain, or make one with attache init", dir)
 	}
 	b := &Brain{Dir: dir, Tree: tree}
 	problems := b.parse(last)
-	problems = append(problems, strangers(dir)...)
+	problems = append(problems, strange...)
 	slices.SortStableFunc(problems, byPlace)
 	return b, problems, nil
 }

@@ -21,6 +21,8 @@ type Holder struct {
 	mu   sync.Mutex      // one reload at a time
 	tree *brainfile.Tree // the latest; the brain in force may hold the same texts with older stamps
 	err  string          // the last reload's, so that it is logged once
+
+	strange []attache.Problem // what stood beside the brain at the latest
 }
 
 // state is a brain with what was wrong when it was read.
@@ -55,7 +57,17 @@ func (h *Holder) Reload() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	start, was := time.Now(), h.now.Load()
-	b, problems, err := load(h.dir, was.brain, h.tree)
+	tree, err := brainfile.Scan(h.dir, Folders(), wanted, h.tree)
+	strange := strangers(h.dir)
+	if err == nil && h.err == "" && h.tree != nil && tree.Hash() == h.tree.Hash() && slices.Equal(strange, h.strange) {
+		h.tree = tree // nothing changed: the look of an idle program costs no more than this
+		return false
+	}
+	var b *Brain
+	var problems []attache.Problem
+	if err == nil {
+		b, problems, err = build(h.dir, tree, strange, was.brain)
+	}
 	if err != nil {
 		if h.err != err.Error() {
 			h.log.Warn("the brain cannot be read; the last one stays in force", "err", err)
@@ -63,7 +75,7 @@ func (h *Holder) Reload() bool {
 		h.err = err.Error()
 		return false
 	}
-	h.err, h.tree = "", b.Tree
+	h.err, h.tree, h.strange = "", b.Tree, strange
 	h.tell(was.problems, problems)
 	if b.Version == was.brain.Version {
 		h.now.Store(&state{was.brain, problems})
