@@ -68,7 +68,7 @@ func readRecord(r pgx.CollectableRow) (Record, error) {
 // gives them oldest first.
 func ReadTurns(ctx context.Context, db *store.DB, chat attache.ChatID, limit int) ([]Record, error) {
 	rows, err := db.Pool().Query(ctx, `select * from (select `+recordColumns+` from attache.turns
-		where $1::bigint = 0 or chat = $1 order by id desc limit $2) t order by id`, chat, limit)
+		where ($1::bigint = 0 or chat = $1) and state <> 'waiting' order by id desc limit $2) t order by id`, chat, limit)
 	if err != nil {
 		return nil, err
 	}

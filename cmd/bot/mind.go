@@ -176,7 +176,7 @@ func (p *program) account(ctx context.Context, x mind.Exchange) error {
 	a := x.Attempt
 	p.metrics.exchange(a)
 	c := usage.Call{Turn: x.Turn, N: x.N, Place: x.Place, Role: x.Role, At: x.At,
-		Profile: a.Profile, Model: a.Model, Try: a.Try, Status: a.Status, Took: a.Took, Why: a.Why}
+		Profile: a.Profile, Model: a.Model, Try: a.Try, Status: a.Status, Took: a.Took, Why: a.Why, Request: a.Request}
 	if a.Usage.Reported {
 		c.Tokens = &usage.Tokens{In: int64(a.Usage.In), Cached: int64(a.Usage.Cached), CacheWrite: int64(a.Usage.CacheWrite),
 			Out: int64(a.Usage.Out), Reasoning: int64(a.Usage.Reasoning)}

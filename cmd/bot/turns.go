@@ -9,6 +9,9 @@ import (
 
 	"attache"
 	"attache/gateway"
+	"attache/internal/conversation"
+	"attache/internal/store"
+	"attache/internal/usage"
 )
 
 type turnsCommand struct {
@@ -36,18 +39,21 @@ func (c turnsCommand) Run(ctx context.Context, f *flags, io stdio) error {
 		return err
 	}
 	defer db.Close()
-	if err := gateway.Migrate(ctx, db.DB); err != nil {
+	talks, err := migrateForReading(ctx, db.DB)
+	if err != nil {
 		return err
 	}
 	if c.ID != 0 {
-		return c.one(ctx, db, io)
+		return c.one(ctx, db.DB, talks, io)
 	}
 	turns, err := gateway.ReadTurns(ctx, db.DB, chat, c.Limit)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(io.out).Encode(turns)
+		e := json.NewEncoder(io.out)
+		e.SetIndent("", "  ")
+		return e.Encode(turns)
 	}
 	for _, t := range turns {
 		fmt.Fprintln(io.out, strings.Join([]string{
@@ -57,35 +63,126 @@ func (c turnsCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	return nil
 }
 
+// migrateForReading brings the tables that a reading command needs up to date.
+func migrateForReading(ctx context.Context, db *store.DB) (*conversation.Store, error) {
+	if err := gateway.Migrate(ctx, db); err != nil {
+		return nil, err
+	}
+	if err := usage.Migrate(ctx, db); err != nil {
+		return nil, err
+	}
+	return conversation.Open(ctx, db)
+}
+
+// turnRecord is the JSON form of one turn (interface § 1).
+type turnRecord struct {
+	gateway.Record
+	Epoch    string            `json:"epoch"`
+	Session  int64             `json:"session,omitempty"`
+	Calls    []callRecord      `json:"calls"`
+	Contexts []string          `json:"contexts"`
+	Requests []requestRecord   `json:"requests"`
+	Parts    map[string]string `json:"prompt,omitempty"` // session and turn snapshot and input, as they were sent
+}
+
+type callRecord struct {
+	Model     string `json:"model"`
+	In        *int64 `json:"in"` // null: the server reported none
+	Cached    *int64 `json:"cached"`
+	Out       *int64 `json:"out"`
+	Reasoning *int64 `json:"reasoning"`
+	Cost      any    `json:"cost"` // a number, or "unknown"
+	Status    int    `json:"status"`
+	Ms        int64  `json:"ms"`
+	Why       string `json:"why,omitempty"`
+}
+
+// requestRecord tells a request's exact body by its hash.
+type requestRecord struct {
+	SHA256 string `json:"sha256"`
+	Bytes  int    `json:"bytes"`
+}
+
 // one prints everything about one turn.
-func (c turnsCommand) one(ctx context.Context, db *database, io stdio) error {
-	t, ok, err := gateway.ReadTurn(ctx, db.DB, c.ID)
+func (c turnsCommand) one(ctx context.Context, db *store.DB, talks *conversation.Store, io stdio) error {
+	t, ok, err := gateway.ReadTurn(ctx, db, c.ID)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return &attache.Error{Kind: attache.KindNotFound, Say: fmt.Sprintf("there is no turn %d; `attache turns` lists them", c.ID)}
 	}
+	r := turnRecord{Record: t, Contexts: []string{}, Calls: []callRecord{}, Requests: []requestRecord{}}
+	x, begun, err := talks.Of(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	if begun {
+		r.Epoch, r.Session = x.Epoch.ID, x.Session.ID
+		r.Parts = map[string]string{"session": string(x.Session.Snapshot), "turn": string(x.Snapshot), "input": string(x.Input)}
+	}
+	calls, err := usage.OfTurn(ctx, db.Pool(), c.ID)
+	if err != nil {
+		return err
+	}
+	for _, call := range calls {
+		r.Calls = append(r.Calls, recordOf(call))
+		r.Requests = append(r.Requests, requestRecord{call.SHA256, call.Bytes})
+	}
 	if c.JSON {
 		e := json.NewEncoder(io.out)
+		e.SetEscapeHTML(false)
 		e.SetIndent("", "  ")
-		return e.Encode(t)
+		return e.Encode(r)
 	}
+	printTurn(io, r)
+	return nil
+}
+
+func recordOf(c usage.Call) callRecord {
+	out := callRecord{Model: c.Model, Status: c.Status, Ms: c.Took.Milliseconds(), Why: c.Why, Cost: "unknown"}
+	if c.Tokens != nil {
+		out.In, out.Cached, out.Out, out.Reasoning = &c.Tokens.In, &c.Tokens.Cached, &c.Tokens.Out, &c.Tokens.Reasoning
+	}
+	if c.Cost != nil {
+		out.Cost = *c.Cost
+	}
+	return out
+}
+
+// printTurn prints one turn for a person.
+func printTurn(io stdio, t turnRecord) {
 	fmt.Fprintf(io.out, "turn %d in %s: %s %s\n", t.ID, t.Place, t.Kind, t.Status)
 	if t.Why != "" {
-		fmt.Fprintf(io.out, "  why: %s\n", t.Why)
+		fmt.Fprintf(io.out, "  why      %s\n", t.Why)
 	}
-	fmt.Fprintf(io.out, "  opened %s, took %s ms\n", t.Opened.UTC().Format(time.RFC3339), took(t))
+	fmt.Fprintf(io.out, "  opened   %s, took %s ms\n", t.Opened.UTC().Format(time.RFC3339), took(t.Record))
+	if t.Epoch != "" {
+		fmt.Fprintf(io.out, "  epoch    %s, session %d\n", t.Epoch, t.Session)
+	}
 	for _, m := range t.Input {
-		fmt.Fprintf(io.out, "  in   %d %s (%s): %s\n", m.ID, m.From.Name, m.From.ID, m.Text)
+		fmt.Fprintf(io.out, "  in       %d %s (%s): %s\n", m.ID, m.From.Name, m.From.ID, m.Text)
+	}
+	for _, c := range t.Calls {
+		fmt.Fprintf(io.out, "  model    %s %d in %d ms, %s\n", c.Model, c.Status, c.Ms, tokensOf(c))
 	}
 	for _, p := range t.Posts {
-		fmt.Fprintf(io.out, "  out  part %d %s %v: %s\n", p.Part, p.State, p.Messages, p.Text)
+		fmt.Fprintf(io.out, "  out      part %d %s %v: %s\n", p.Part, p.State, p.Messages, p.Text)
 		if p.Why != "" {
-			fmt.Fprintf(io.out, "       %s\n", p.Why)
+			fmt.Fprintf(io.out, "           %s\n", p.Why)
 		}
 	}
-	return nil
+}
+
+// tokensOf says what a call took.
+func tokensOf(c callRecord) string {
+	if c.In == nil {
+		if c.Why != "" {
+			return c.Why
+		}
+		return "no tokens reported"
+	}
+	return fmt.Sprintf("%d tokens in (%d cached), %d out, cost %v", *c.In, *c.Cached, *c.Out, c.Cost)
 }
 
 // took gives the milliseconds from the first message to the end, "-" before it.

@@ -89,6 +89,20 @@ func (s *Store) Latest(ctx context.Context, p attache.Place) (Exchange, bool, er
 	return x, ok, nil
 }
 
+// Of gives the exchange of a turn; false when the turn never began one. It asks the
+// database once.
+func (s *Store) Of(ctx context.Context, turn int64) (Exchange, bool, error) {
+	rows, err := s.db.Pool().Query(ctx, selectExchange+` where e.turn = $1`, turn)
+	if err != nil {
+		return Exchange{}, false, fmt.Errorf("the bytes of turn %d cannot be read: %w", turn, err)
+	}
+	x, ok, err := one(rows)
+	if err != nil {
+		return Exchange{}, false, fmt.Errorf("the bytes of turn %d cannot be read: %w", turn, err)
+	}
+	return x, ok, nil
+}
+
 // bite is the most rows that one statement of Forget deletes, so that it never
 // locks for long.
 const bite = 5000

@@ -2,6 +2,8 @@ package usage
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"strings"
@@ -25,15 +27,24 @@ func Record(ctx context.Context, q Querier, c Call) error {
 	}
 	_, err := q.Exec(ctx, `
 		insert into attache.model_calls (turn, n, bot, chat, thread, role, profile, model, try, status, ms,
-			tokens_in, cached, cache_write, out, reasoning, cost, why, at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+			tokens_in, cached, cache_write, out, reasoning, cost, why, at, sha256, bytes)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
 		on conflict (turn, n, profile, try, at) do nothing`,
 		c.Turn, c.N, c.Place.Bot, c.Place.Chat, c.Place.Thread, c.Role, plain(c.Profile), plain(c.Model), c.Try, c.Status, c.Took.Milliseconds(),
-		t[0], t[1], t[2], t[3], t[4], known(c.Cost), plain(c.Why), c.At.Truncate(time.Microsecond))
+		t[0], t[1], t[2], t[3], t[4], known(c.Cost), plain(c.Why), c.At.Truncate(time.Microsecond), digest(c.Request), len(c.Request))
 	if err != nil {
 		return fmt.Errorf("a model call of turn %d cannot be recorded: %w", c.Turn, err)
 	}
 	return nil
+}
+
+// digest gives the hash of a body, empty for none.
+func digest(body []byte) string {
+	if len(body) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
 }
 
 // known takes a cost that is no amount for unknown: one NaN would spoil every sum.
@@ -57,7 +68,7 @@ func plain(s string) string {
 func OfTurn(ctx context.Context, q Querier, turn int64) ([]Call, error) {
 	rows, err := q.Query(ctx, `
 		select turn, n, bot, chat, thread, role, profile, model, try, status, ms,
-			tokens_in, cached, cache_write, out, reasoning, cost::float8, why, at
+			tokens_in, cached, cache_write, out, reasoning, cost::float8, why, at, sha256, bytes
 		from attache.model_calls where turn = $1 order by n, at, id`, turn)
 	if err != nil {
 		return nil, fmt.Errorf("the model calls of turn %d cannot be read: %w", turn, err)
@@ -70,7 +81,7 @@ func readCall(r pgx.CollectableRow) (Call, error) {
 	var ms int64
 	var t [5]*int64
 	err := r.Scan(&c.Turn, &c.N, &c.Place.Bot, &c.Place.Chat, &c.Place.Thread, &c.Role, &c.Profile, &c.Model, &c.Try, &c.Status, &ms,
-		&t[0], &t[1], &t[2], &t[3], &t[4], &c.Cost, &c.Why, &c.At)
+		&t[0], &t[1], &t[2], &t[3], &t[4], &c.Cost, &c.Why, &c.At, &c.SHA256, &c.Bytes)
 	c.Took = time.Duration(ms) * time.Millisecond
 	if t[0] != nil { // they are null together
 		c.Tokens = &Tokens{value(t[0]), value(t[1]), value(t[2]), value(t[3]), value(t[4])}

@@ -58,6 +58,12 @@ type Call struct {
 	Cost    *float64 // nil: unknown; in the currency of the brain's prices
 	Why     string   // why it failed, one clause without secrets; empty: it did not
 
+	// Request is the exact body that was sent, of which its hash and size are kept:
+	// enough to tell whether a rebuilt one is the same. Read back it is empty.
+	Request []byte
+	SHA256  string // hexadecimal; read back only
+	Bytes   int    // read back only
+
 	// At is when the exchange ended. It tells one exchange from another, so it is
 	// set once, when the exchange is known, and not by each try to record it. It is
 	// kept to the microsecond.

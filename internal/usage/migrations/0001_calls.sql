@@ -24,6 +24,8 @@ create table attache.model_calls (
   reasoning   bigint,
   cost        numeric,
   why         text        not null,           -- why it failed; empty: it did not
+  sha256      text        not null default '', -- of the exact body that was sent
+  bytes       integer     not null default 0,  -- its size
   at          timestamptz not null            -- when the exchange ended, by the process's clock
 );
 -- The same exchange written down twice, by a retry that could not know, is one row.
