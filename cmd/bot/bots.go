@@ -17,16 +17,17 @@ import (
 
 // bot is one bot of the program: its calls, its gate, and how its updates arrive.
 type bot struct {
-	id     attache.BotID
-	p      *program
-	client *telegram.Client
-	sender *telegram.Sender
-	poller *updates.Poller
-	secret attache.Secret // of its webhook
-	log    *slog.Logger
-	loops  loops
-	me     atomic.Pointer[telegram.Me]
-	hooked atomic.Bool // the webhook is set
+	id        attache.BotID
+	p         *program
+	client    *telegram.Client
+	sender    *telegram.Sender
+	poller    *updates.Poller
+	secret    attache.Secret // of its webhook
+	log       *slog.Logger
+	loops     loops
+	me        atomic.Pointer[telegram.Me]
+	hooked    atomic.Bool // the webhook is set
+	strangers strangers
 }
 
 func (p *program) newBot(ctx context.Context, id attache.BotID, token attache.Secret) (*bot, error) {

@@ -130,6 +130,8 @@ const most = 12
 func (p *program) findings(ctx context.Context) string {
 	found := append(ofBrain(p.brain.Problems()), doctor.Deliveries(ctx, p.db.DB)...)
 	found = append(found, p.privacy(p.brain.Current())...)
+	found = append(found, mute(p.brain.Current(), p.getenv)...)
+	found = append(found, p.unruled(p.brain.Current())...)
 	if len(found) == 0 {
 		return "All is well."
 	}

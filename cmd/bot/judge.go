@@ -21,7 +21,11 @@ func (b *bot) judge(m attache.Message) gateway.Verdict {
 		if r.Kind == access.KindOwner && brain.Policy.Owner(m.From.ID) {
 			return b.owner(m, r)
 		}
+		b.stranger(m, r)
 		return gateway.Verdict{Act: gateway.ActSilence, Why: r.Why}
+	}
+	if !admitted {
+		b.stranger(m, r)
 	}
 	me := b.me.Load()
 	if name, _, ok := engage.Command(m, me.Username); ok && admitted {

@@ -31,6 +31,9 @@ func (runCommand) Run(ctx context.Context, f *flags, io stdio) error {
 		return err
 	}
 	defer p.close()
+	for _, f := range mute(brain.Current(), p.getenv) {
+		log.Error("no model can be asked", "why", f.What+"; "+f.Do)
+	}
 	return p.run(ctx)
 }
 
