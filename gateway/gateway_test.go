@@ -274,6 +274,25 @@ func TestMessagesDuringATurnMakeTheNext(t *testing.T) {
 	}
 }
 
+// A turn is started by its timer, by the one before it and by the sweep. A start
+// that comes late must not give the running turn what waits for the next.
+func TestALateStartTakesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.m.gate = make(chan struct{})
+	w.say(msg(5, 1, "first"))
+	w.until("the first turn runs", func() bool { return w.count(`select count(*) from attache.turns where state = 'running'`) == 1 })
+	w.say(msg(5, 2, "second"))
+	w.until("the second turn waits", func() bool { return w.count(`select count(*) from attache.turns where state = 'waiting'`) == 1 })
+	id := int64(w.count(`select id from attache.turns where state = 'running'`))
+	if got, ok, err := w.g.claim(t.Context(), id); err != nil || ok || len(got.Messages) > 0 {
+		t.Errorf("a second start of a running turn took %d messages, %v, %v", len(got.Messages), ok, err)
+	}
+	close(w.m.gate)
+	if got := w.m.texts(t, 2); !slices.Equal(got, []string{"first", "second"}) {
+		t.Errorf("posts %q", got)
+	}
+}
+
 func TestARepeatedMessageIsAnsweredOnce(t *testing.T) {
 	w := newWorld(t)
 	w.say(msg(5, 1, "a"))

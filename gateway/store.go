@@ -187,7 +187,10 @@ func (g *Gateway) stopTurns(ctx context.Context, tx store.Tx, p attache.Place) (
 // claim gathers a waiting turn whose time has come and whose place is idle: it
 // becomes this process's running turn and takes every waiting message of its
 // place, in one transaction and one round trip. It reports false when the turn
-// cannot begin now.
+// cannot begin now. The messages are taken by a statement of its own, which sees
+// what was committed while the first one waited for the turn's row, and only if
+// that first one has just written the row: a turn that runs already must not take
+// the messages of the one behind it.
 func (g *Gateway) claim(ctx context.Context, id int64) (Turn, bool, error) {
 	t := Turn{ID: id, fresh: true}
 	var claimed bool
@@ -207,10 +210,10 @@ func (g *Gateway) claim(ctx context.Context, id int64) (Turn, bool, error) {
 	b.Queue(`
 		with taken as (
 			update attache.messages m set turn = t.id from attache.turns t
-			where t.id = $1 and t.state = 'running' and t.executor = $2
+			where t.id = $1 and t.xmin = pg_current_xact_id_if_assigned()::xid
 				and m.bot = t.bot and m.chat = t.chat and m.thread = t.thread and m.turn is null
 			returning m.seq, m.role, m.body)
-		select role, body from taken order by seq`, id, g.o.Executor).Query(t.collect)
+		select role, body from taken order by seq`, id).Query(t.collect)
 	if err := g.db.Pool().SendBatch(ctx, &b).Close(); err != nil {
 		return Turn{}, false, err
 	}
