@@ -114,8 +114,10 @@ func readPost(r pgx.CollectableRow) (PostRecord, error) {
 // Troubles are what an operator should know of: posts whose fate is unknown or
 // that Telegram refused, and updates that could not be read.
 type Troubles struct {
-	Posts  []PostRecord
-	Broken []BrokenUpdate
+	Posts      []PostRecord
+	Broken     []BrokenUpdate
+	AllPosts   int // how many there are, with those that are not listed
+	AllUpdates int
 }
 
 // BrokenUpdate is an update that was kept and passed by.
@@ -127,9 +129,15 @@ type BrokenUpdate struct {
 }
 
 // ReadTroubles reads the troubles since a moment, newest first, at most 100 of
-// each kind.
+// each kind, and counts them all.
 func ReadTroubles(ctx context.Context, db *store.DB, since time.Time) (Troubles, error) {
 	var t Troubles
+	err := db.Pool().QueryRow(ctx, `select
+		(select count(*) from attache.posts where state in ('unknown', 'refused') and at >= $1),
+		(select count(*) from attache.updates where state = 'broken' and at >= $1)`, since).Scan(&t.AllPosts, &t.AllUpdates)
+	if err != nil {
+		return t, err
+	}
 	rows, err := db.Pool().Query(ctx, `select part, bot, chat, thread, state, messages, text, why, at from attache.posts
 		where state in ('unknown', 'refused') and at >= $1 order by at desc limit 100`, since)
 	if err != nil {

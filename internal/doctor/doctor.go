@@ -114,10 +114,18 @@ func Deliveries(ctx context.Context, db *store.DB) []Finding {
 		}
 		found = append(found, f)
 	}
+	if more := t.AllPosts - len(t.Posts); more > 0 {
+		found = append(found, Finding{Level: Warn, Check: "Deliveries",
+			What: fmt.Sprintf("%d older posts are of unknown fate or were refused too (%d in all)", more, t.AllPosts), Do: "look for the same cause"})
+	}
 	for _, u := range t.Broken {
 		found = append(found, Finding{Level: Warn, Check: "Updates",
 			What: fmt.Sprintf("update %d of bot %s at %s could not be read and was passed by: %s", u.ID, u.Bot, u.At.UTC().Format(time.RFC3339), u.Why),
 			Do:   "please report it; the raw update is kept for a week"})
+	}
+	if more := t.AllUpdates - len(t.Broken); more > 0 {
+		found = append(found, Finding{Level: Warn, Check: "Updates",
+			What: fmt.Sprintf("%d older updates could not be read too (%d in all)", more, t.AllUpdates), Do: "look for the same cause"})
 	}
 	return found
 }
