@@ -29,6 +29,10 @@ type Tool struct {
 	// a tool without effects is simply called again.
 	Effects bool
 
+	// Keyed says that the tool itself carries a call out at most once for its turn
+	// and id, so that after a crash it is called again and tells what became of it.
+	Keyed bool
+
 	// Run carries out one call whose arguments fit the schema.
 	Run func(ctx context.Context, c Call) Result
 }

@@ -11,6 +11,7 @@ import (
 
 	"attache"
 	"attache/gateway"
+	"attache/internal/model/modeltest"
 	"attache/internal/store"
 	"attache/internal/telegramsim"
 )
@@ -249,6 +250,53 @@ func TestKillPoints(t *testing.T) {
 				t.Errorf("recovery took %s", took)
 			}
 			c.judge()
+		})
+	}
+}
+
+// The program is killed at each boundary of a turn that asks a model and calls a
+// tool. The requests after the kill have the same bytes, what the tool posts is
+// posted once, and so is the answer, but for one whose fate is reported unknown.
+//
+// rows J7, N8
+func TestKillPointsOfTheMind(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a minute")
+	}
+	for _, point := range []string{"turn.begun", "tool.started", "tool.ran", "turn.answered", "post.sending", "post.sent", "post.recorded"} {
+		t.Run(point, func(t *testing.T) {
+			s := newStage(t)
+			m := modeltest.New(t,
+				modeltest.Rule{Tool: "notification_send", Answer: modeltest.Text("w2x done")},
+				modeltest.Rule{Text: "tell", Answer: modeltest.Use("notification_send", `{"text":"w1x","chat":"tg:chat:-1001"}`)})
+			group := s.sim.AddChat(telegramsim.Chat{ID: -1001, Kind: "group", Title: "Desk"}, s.ann, s.bot)
+			dm := s.sim.DM(s.ann, s.bot)
+			env := []string{"TELEGRAM_BOT_TOKEN_NOVA=" + s.bot.Token, "OPENAI_BASE_URL=" + m.URL, "OPENAI_API_KEY=k"}
+			args := []string{"run", "--brain", deskBrain(t, ""), "--database-url", s.dsn, "--telegram-api-url", s.url, "--listen", "off"}
+			doomed := spawn(t, append(env, "ATTACHE_KILL="+point), args...)
+			dm.Say(s.ann, "tell the group")
+			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+			defer cancel()
+			if !doomed.ended(ctx) {
+				t.Fatalf("the point %s was never reached\n%s", point, doomed.log)
+			}
+			spawn(t, env, args...)
+			db, err := store.Open(ctx, s.dsn, store.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			c := &crowd{s: s, chats: []*telegramsim.Chat{group, dm}, said: map[*telegramsim.Chat][]string{group: {"w1x"}, dm: {"w2x"}}}
+			c.settled(db)
+			c.judge()
+			bodies := map[int]string{}
+			for _, r := range m.Requests() {
+				n := len(r.Messages)
+				if was, seen := bodies[n]; seen && was != string(r.Raw) {
+					t.Errorf("the request of %d messages has other bytes after the kill:\n%s\n%s", n, was, r.Raw)
+				}
+				bodies[n] = string(r.Raw)
+			}
 		})
 	}
 }

@@ -33,7 +33,7 @@ func (th *thought) call(ctx context.Context, id string, c model.ToolCall) (strin
 	switch {
 	case state == "done":
 		return result, nil
-	case state == "started" && tool.Effects:
+	case state == "started" && tool.Effects && !tool.Keyed:
 		r := tools.Unknown(fmt.Sprintf("nobody knows whether this call of %s was carried out; it is not made again by itself", tool.Name))
 		return r.Text, th.done(ctx, call, r)
 	}

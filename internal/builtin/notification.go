@@ -33,7 +33,7 @@ type buttonArgs struct {
 func (d Deps) notification() attache.Tool {
 	return tools.Make(attache.Tool{
 		Name: "notification_send", Description: words(notificationWords),
-		Capability: "notify:send", Risk: attache.RiskModerate, Effects: true,
+		Capability: "notify:send", Risk: attache.RiskModerate, Effects: true, Keyed: true,
 	}, d.notify)
 }
 
