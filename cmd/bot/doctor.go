@@ -33,6 +33,7 @@ func (c doctorCommand) Run(ctx context.Context, f *flags, io stdio) error {
 		return err
 	}
 	findings := ofBrain(problems)
+	findings = append(findings, ownerless(b)...)
 	findings = append(findings, mute(b, lookup)...)
 	findings = append(findings, checkTelegram(ctx, f, botsOf(b))...)
 	findings = append(findings, checkDatabase(ctx, f, log, io)...)

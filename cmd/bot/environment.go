@@ -64,9 +64,20 @@ func tokens(bots []attache.BotID) (map[attache.BotID]attache.Secret, error) {
 		found[bot] = t
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("no token for a bot: set %s to what @BotFather gave you, or try `attache demo`, which needs none", strings.Join(missing, " and "))
+		set := strings.Join(missing, " and ")
+		if len(bots) == 1 {
+			set = tokenPrefix + " (or " + set + ")"
+		}
+		return nil, fmt.Errorf("no token for %s: set %s to what @BotFather gave you, or try `attache demo`, which needs none", theBots(len(missing)), set)
 	}
 	return found, nil
+}
+
+func theBots(n int) string {
+	if n == 1 {
+		return "a bot of this brain"
+	}
+	return fmt.Sprintf("%d bots of this brain", n)
 }
 
 // botsOfEnvironment names the bots that have a token in the environment.

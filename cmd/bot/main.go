@@ -46,6 +46,7 @@ type commands struct {
 
 	Run     runCommand     `cmd:"" help:"Run every bot of the brain: the main job."`
 	Demo    demoCommand    `cmd:"" help:"Talk to a bot here and now: no token, no key, no database to install."`
+	Init    initCommand    `cmd:"" help:"Write a small commented brain to begin with."`
 	Turns   turnsCommand   `cmd:"" help:"List recorded turns; with an id, everything about one."`
 	Doctor  doctorCommand  `cmd:"" help:"Check the machine and the brain; exit 1 if a check fails."`
 	Version versionCommand `cmd:"" help:"Version, commit and Go."`

@@ -34,6 +34,9 @@ func (runCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	for _, f := range mute(brain.Current(), p.getenv) {
 		log.Error("no model can be asked", "why", f.What+"; "+f.Do)
 	}
+	for _, f := range ownerless(brain.Current()) {
+		log.Info("the brain has no owner yet", "why", f.What+" ("+f.File+"); "+f.Do)
+	}
 	return p.run(ctx)
 }
 
