@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"attache"
+	"attache/access"
 	"attache/engage"
 	"attache/gateway"
 	"attache/internal/brain"
@@ -146,17 +147,29 @@ func (p *program) findings(ctx context.Context) string {
 	return strings.Join(lines, "\n\n")
 }
 
-// privacy finds rules that need what Telegram does not deliver to a bot in privacy
-// mode: messages of a group that are neither commands, mentions nor replies.
+// privacy finds rules of the bots that this program serves and that need more than
+// Telegram delivers to them.
 func (p *program) privacy(b *brain.Brain) []doctor.Finding {
 	var found []doctor.Finding
+	for _, bot := range p.bots {
+		if me := bot.me.Load(); me != nil {
+			found = append(found, privacy(b, bot.id, *me)...)
+		}
+	}
+	return found
+}
+
+// privacy finds rules that need what Telegram does not deliver to a bot in privacy
+// mode: messages of a group that are neither commands, mentions nor replies.
+func privacy(b *brain.Brain, bot attache.BotID, me telegram.Me) []doctor.Finding {
+	var found []doctor.Finding
 	for _, r := range b.Policy.Rulings() {
-		bot := p.bot(r.Bot)
-		if bot == nil || bot.me.Load() == nil || bot.me.Load().CanReadAll || r.Chat >= 0 && r.Kind != "default" || !engage.NeedsEverything(r.Engage, r.Observe) {
+		group := r.Chat < 0 || r.Kind == access.KindDefault
+		if r.Bot != bot || me.CanReadAll || !group || !engage.NeedsEverything(r.Engage, r.Observe) {
 			continue
 		}
 		found = append(found, doctor.Finding{Level: doctor.Warn, Check: "Telegram", File: r.File, Line: r.Line, Col: 1,
-			What: fmt.Sprintf("this rule needs every message of its group, and Telegram delivers only mentions, replies and commands to @%s", bot.me.Load().Username),
+			What: fmt.Sprintf("this rule needs every message of its group, and Telegram delivers only mentions, replies and commands to @%s", me.Username),
 			Do:   "turn privacy mode off with /setprivacy at @BotFather and add the bot to the group anew, or choose engage: addressed without observe"})
 	}
 	return found

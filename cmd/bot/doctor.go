@@ -35,7 +35,7 @@ func (c doctorCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	findings := ofBrain(problems)
 	findings = append(findings, ownerless(b)...)
 	findings = append(findings, mute(b, lookup)...)
-	findings = append(findings, checkTelegram(ctx, f, botsOf(b))...)
+	findings = append(findings, checkTelegram(ctx, f, b)...)
 	findings = append(findings, checkDatabase(ctx, f, log, io)...)
 	if err := doctor.Print(io.out, findings, c.JSON); err != nil {
 		return err
@@ -62,18 +62,20 @@ func ofBrain(problems []attache.Problem) []doctor.Finding {
 	return out
 }
 
-// checkTelegram asks Telegram about each bot's token.
-func checkTelegram(ctx context.Context, f *flags, bots []attache.BotID) []doctor.Finding {
-	found, err := tokens(bots)
+// checkTelegram asks Telegram about each bot's token, and compares what Telegram
+// delivers to the bot with what its rules need.
+func checkTelegram(ctx context.Context, f *flags, b *brain.Brain) []doctor.Finding {
+	found, err := tokens(botsOf(b))
 	if err != nil {
 		return []doctor.Finding{{Level: doctor.Fail, Check: "Telegram", What: err.Error()}}
 	}
 	var out []doctor.Finding
 	for id, token := range found {
-		_, err := telegram.NewClient(telegram.ClientOptions{Bot: id, Token: token, BaseURL: f.TelegramAPI}).Me(ctx)
+		me, err := telegram.NewClient(telegram.ClientOptions{Bot: id, Token: token, BaseURL: f.TelegramAPI}).Me(ctx)
 		var call *telegram.CallError
 		switch {
 		case err == nil:
+			out = append(out, privacy(b, id, me)...)
 		case errors.As(err, &call) && call.Code == 401:
 			out = append(out, doctor.Finding{Level: doctor.Fail, Check: "Telegram", What: "Telegram does not know the token of bot " + string(id),
 				Do: "copy it anew from @BotFather into " + tokenVariable(id)})

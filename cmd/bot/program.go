@@ -161,6 +161,8 @@ func (p *program) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var wg sync.WaitGroup
 	if listener != nil {
 		server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute}
@@ -181,6 +183,7 @@ func (p *program) run(ctx context.Context) error {
 		wg.Go(func() { b.run(ctx) })
 	}
 	err = p.gateway.Run(ctx)
+	cancel() // if it could not begin, the others end too
 	wg.Wait()
 	return err
 }
