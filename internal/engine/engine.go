@@ -12,6 +12,7 @@ package engine
 
 import (
 	"context"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,6 +66,7 @@ type task struct {
 // New connects the journal, creating or migrating its tables. Work is registered
 // between New and Launch.
 func New(ctx context.Context, o Options) (*Engine, error) {
+	gob.Register(failure{})
 	d, err := dbos.NewContext(ctx, dbos.Config{
 		AppName:                      "attache",
 		SystemDBPool:                 o.Pool,
@@ -161,7 +163,7 @@ func Step[R any](run Run, name string, fn func(ctx context.Context) (R, error)) 
 	raw, err := dbos.RunAsStep(run.ctx, func(ctx context.Context) (json.RawMessage, error) {
 		r, err := fn(ctx)
 		if err != nil {
-			return nil, err
+			return nil, failure{err.Error(), err}
 		}
 		return json.Marshal(r)
 	}, dbos.WithStepName(name))
@@ -174,6 +176,17 @@ func Step[R any](run Run, name string, fn func(ctx context.Context) (R, error)) 
 	}
 	return r, nil
 }
+
+// failure is an error in a form that the journal keeps without a warning: its words.
+// As long as this process lives it is still the error that fn returned.
+type failure struct {
+	Text  string
+	cause error
+}
+
+func (f failure) Error() string { return f.Text }
+
+func (f failure) Unwrap() error { return f.cause }
 
 // Lost reports whether err says that another execution owns this work now: the
 // loser of such a race stops quietly.
