@@ -247,14 +247,14 @@ func programForms() []form {
 				if point, ok = strings.CutPrefix(o, "dying at "); !ok {
 					return nil, fmt.Errorf("%q is no option of a start; the only one is dying at POINT", o)
 				}
-				w.child = true
+				w.kills++
 			}
 			return func(p *play) error { return p.start(point) }, nil
 		}),
 		plain("stop", `stop`, func(p *play, _ []string) error { return p.stopProgram() }),
 		plain("restart", `restart`, func(p *play, _ []string) error { return errors.Join(p.stopProgram(), p.start("")) }),
 		shaped("kill", `kill`, "", func(w *walk, _ clause) (func(*play) error, error) {
-			w.child = true
+			w.kills++
 			return (*play).kill, nil
 		}),
 		shaped("file features/desk/desk.agent.md: its new text", `file (\S+)`, "its text", func(_ *walk, c clause) (func(*play) error, error) {

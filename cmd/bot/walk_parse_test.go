@@ -25,7 +25,7 @@ type walk struct {
 
 	rules    []rule // the scripted model's, in order
 	botsHear bool   // groups' bots hear one another
-	child    bool   // the program is a process of its own, so that it can be killed
+	kills    int    // how often the program is killed; then it is a process of its own
 	manual   bool   // the script says itself when the program starts
 }
 

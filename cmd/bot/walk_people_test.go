@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"image"
-	"image/png"
 	"mime"
 	"path"
 	"strconv"
@@ -370,9 +367,7 @@ func (p *play) file(s speech) *telegramsim.File {
 	case ok:
 		f.Data = []byte(text)
 	case f.Kind == "photo":
-		var dot bytes.Buffer
-		_ = png.Encode(&dot, image.NewGray(image.Rect(0, 0, 1, 1))) // a buffer takes everything
-		f.Data, f.MIME = dot.Bytes(), "image/png"
+		f.Data, f.MIME = []byte("\x89PNG\r\n\x1a\n and a picture of "+s.name), "image/png"
 	default:
 		f.Data = []byte("what is in " + s.name)
 	}

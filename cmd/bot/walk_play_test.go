@@ -96,13 +96,13 @@ func newPlay(t testing.TB, w *walk) *play {
 // brainOf gives the walk's brain, with what most walks do not care about.
 func (p *play) brainOf(w *walk) map[string]string {
 	files := map[string]string{
-		"constitution/MANIFEST.yaml":       "telegram: { pace: off }\nmodels: { default: { model: echo } }\n",
+		"constitution/MANIFEST.yaml":       "name: Walk\ntelegram: { pace: off }\nmodels: { default: { model: echo } }\n",
 		"constitution/access.yaml":         "bots:\n  nova:\n    merge: 20ms\n    dm: { role: helper, people: everyone }\n    default: { role: helper, people: everyone }\n",
 		"features/helping/FEATURE.md":      "---\ndescription: Helps.\n---\n",
 		"features/helping/helper.agent.md": "---\nname: Helper\ndescription: Helps.\n---\nYou help.\n",
 	}
 	if len(w.rules) > 0 {
-		files["constitution/MANIFEST.yaml"] = "telegram: { pace: off }\nmodels: { default: { model: scripted, baseUrl: $MODEL, apiKey: a-key } }\n"
+		files["constitution/MANIFEST.yaml"] = "name: Walk\ntelegram: { pace: off }\nmodels: { default: { model: scripted, baseUrl: $MODEL, apiKey: a-key } }\n"
 	}
 	for name, text := range w.brain {
 		files[name] = text
@@ -153,7 +153,7 @@ func (p *play) start(dieAt string) error {
 	}
 	p.doomed = dieAt != ""
 	args := append([]string{"run", "--listen", "off", "--log", "json,debug"}, p.where()...)
-	if p.walk.child {
+	if p.walk.kills > 0 {
 		env := []string{"ATTACHE_KILL=" + dieAt}
 		c := spawn(p.t, env, args...)
 		p.logs = append(p.logs, c.log)

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -78,8 +80,10 @@ func (p *play) placeOf(at attache.Place) string {
 func (p *play) posts() (string, error) {
 	var out strings.Builder
 	for _, c := range p.order {
-		for _, post := range c.Posts() {
-			fmt.Fprintf(&out, "%s %s%s: %s\n", p.speaker(post.From), p.spotOf(c, post.Thread), p.details(c, post), hang(p.words(post)))
+		posts := c.Posts()
+		slices.SortStableFunc(posts, func(a, b telegramsim.Post) int { return cmp.Compare(a.Thread, b.Thread) })
+		for _, post := range posts {
+			fmt.Fprintf(&out, "%s %s%s: %s\n", p.speaker(post.From), p.spotOf(c, post.Thread), p.details(c, post), hang(p.plain(p.words(post))))
 		}
 	}
 	rows, err := p.db.Pool().Query(p.t.Context(), `select bot, chat, thread, state, why, text from attache.posts where state <> 'sent' order by id`)
@@ -319,6 +323,17 @@ func (p *play) kept() (string, error) {
 	return out.String(), err
 }
 
+// story gives the log without its chatter, for the reader of a failure.
+func (p *play) story() string {
+	var out strings.Builder
+	for l := range strings.Lines(p.log()) {
+		if !strings.Contains(l, `"level":"DEBUG"`) || strings.Contains(l, "was judged") {
+			out.WriteString(l)
+		}
+	}
+	return out.String()
+}
+
 // complaints tells the warnings and errors of the log, without what changes from
 // run to run. A walk that does not expect any must not have any.
 func (p *play) complaints() (string, error) {
@@ -339,17 +354,21 @@ func (p *play) complaints() (string, error) {
 	return out.String(), err
 }
 
-// What changes from run to run: clocks and addresses.
+// What changes from run to run, or whenever a word of the static prompt does.
 var (
 	stamps    = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
 	addresses = regexp.MustCompile(`127\.0\.0\.1:\d+(?:->127\.0\.0\.1:\d+)?`)
+	epochs    = regexp.MustCompile(`Instructions: \w+, \d+ characters`)
+	tokensIn  = regexp.MustCompile(`Tokens: \d+ in`)
 )
 
 // plain takes out of a text what changes from run to run.
 func (p *play) plain(s string) string {
 	s = stamps.ReplaceAllString(s, "<time>")
 	s = addresses.ReplaceAllString(s, "<address>")
-	return strings.ReplaceAll(s, p.brain, "<brain>")
+	s = epochs.ReplaceAllString(s, "Instructions: <epoch>, <n> characters")
+	s = tokensIn.ReplaceAllString(s, "Tokens: <n> in")
+	return strings.ReplaceAll(strings.ReplaceAll(s, p.brain, "<brain>"), filepath.Base(p.brain), "<brain>")
 }
 
 // requests tells what the model was asked: what a request shares with an earlier
@@ -385,15 +404,19 @@ func (p *play) requests() string {
 }
 
 // shared finds the earlier request that a request shares most messages with, from
-// the first one on.
+// the first one on, and how many. A beginning without an input is none, and it ends
+// with what somebody said: snapshots are alike when they are of the same second.
 func shared(earlier []modeltest.Request, q modeltest.Request) (best modeltest.Request, most int) {
 	for _, old := range earlier {
-		n := 0
+		n, said := 0, 0
 		for n < min(len(old.Messages), len(q.Messages)) && bytes.Equal(old.Messages[n].Raw, q.Messages[n].Raw) {
 			n++
+			if q.Messages[n-1].Role != "system" {
+				said = n
+			}
 		}
-		if n > 0 && n >= most {
-			best, most = old, n
+		if said > 0 && said >= most {
+			best, most = old, said
 		}
 	}
 	return best, most
@@ -422,6 +445,8 @@ func (p *play) message(m modeltest.Message) string {
 }
 
 // prompt gives the first message of each request that differs from the one before.
+// The platform's own words are internal/prompt's and tested there: of them only the
+// headings stand here.
 func (p *play) prompt() string {
 	var out strings.Builder
 	last := ""
@@ -430,7 +455,17 @@ func (p *play) prompt() string {
 			continue
 		}
 		last = string(q.Messages[0].Raw)
-		fmt.Fprintf(&out, "%s of request %d:\n%s\n", q.Messages[0].Role, q.N, p.plain(q.Messages[0].Text()))
+		fmt.Fprintf(&out, "%s of request %d:\n", q.Messages[0].Role, q.N)
+		for section := range strings.SplitSeq("\n"+q.Messages[0].Text(), "\n# ") {
+			heading, _, _ := strings.Cut(section, "\n")
+			switch heading {
+			case "":
+			case "How you are run", "Protocol", "Sessions":
+				fmt.Fprintf(&out, "# %s …\n", heading)
+			default:
+				fmt.Fprintf(&out, "# %s\n", strings.TrimRight(p.plain(section), "\n"))
+			}
+		}
 	}
 	return out.String()
 }

@@ -5,11 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+	"golang.org/x/sync/errgroup"
 
 	"attache"
 )
@@ -27,30 +29,37 @@ func TestWalk(t *testing.T) {
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no walks in %s: %v", walks, err)
 	}
-	all := make([]*walk, len(paths))
-	for i, path := range paths {
+	var all []*walk
+	for _, path := range paths {
 		w, err := readWalk(path)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
-		all[i] = w
+		all = append(all, w)
 		for _, name := range w.bots() {
 			t.Setenv(tokenVariable(attache.BotID(name)), token(name))
 		}
 	}
-	for i, path := range paths {
-		if all[i] != nil {
-			t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-				t.Parallel()
-				all[i].test(t, path)
-			})
-		}
+	// Those with kills take longest, so they begin first.
+	slices.SortStableFunc(all, func(a, b *walk) int { return b.kills - a.kills })
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for _, w := range all {
+		group.Go(func() error {
+			t.Run(strings.TrimSuffix(w.path, ".txtar"), w.test)
+			return nil
+		})
 	}
+	_ = group.Wait() // nothing above returns an error
 }
 
+// atOnce is how many walks are performed at once. Most of their time passes waiting
+// for quiet, so it is more than there are cores.
+const atOnce = 6
+
 // test performs a walk and holds what came of it to what is expected.
-func (w *walk) test(t *testing.T, path string) {
+func (w *walk) test(t *testing.T) {
 	p := newPlay(t, w)
 	err := p.perform()
 	if p.life != nil {
@@ -59,7 +68,7 @@ func (w *walk) test(t *testing.T, path string) {
 		}
 	}
 	if err != nil {
-		t.Errorf("%v\n%s", err, p.log())
+		t.Errorf("%v\nthe log:\n%s", err, p.story())
 		return
 	}
 	for _, v := range p.sim.Violations() {
@@ -73,11 +82,11 @@ func (w *walk) test(t *testing.T, path string) {
 	if log, err := p.complaints(); err != nil || log != "" && !w.expects("log") {
 		t.Errorf("the log complains, and the walk has no section log for it: %v\n%s", err, log)
 	}
-	w.compare(t, path, p)
+	w.compare(t, p)
 }
 
 // compare compares the sections, or writes them.
-func (w *walk) compare(t *testing.T, path string, p *play) {
+func (w *walk) compare(t *testing.T, p *play) {
 	changed := false
 	for _, name := range w.sections {
 		got, err := p.section(name)
@@ -94,7 +103,7 @@ func (w *walk) compare(t *testing.T, path string, p *play) {
 		f.Data = []byte(got)
 	}
 	if changed && *update {
-		if err := os.WriteFile(path, txtar.Format(w.archive), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(walks, w.path), txtar.Format(w.archive), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
