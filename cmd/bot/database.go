@@ -23,7 +23,7 @@ type database struct {
 func openDatabase(ctx context.Context, f *flags, hold bool, log *slog.Logger, say func(string)) (*database, error) {
 	d := &database{}
 	dsn := f.DatabaseURL
-	if dsn == "" {
+	if dsn == "" && !f.Private {
 		url, err := secretEnv("DATABASE_URL")
 		if err != nil {
 			return nil, err

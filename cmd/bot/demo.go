@@ -3,7 +3,10 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -33,7 +36,7 @@ func (demoCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	}
 	defer w.sim.Close()
 	own := *f
-	own.TelegramAPI, own.PublicURL, own.Listen = w.url, "", "off"
+	own.TelegramAPI, own.PublicURL, own.Listen, own.Private = w.url, "", "off", true
 	if own.Data == "" {
 		own.Data = filepath.Join(demoFolder(), "attache-demo")
 	}
@@ -71,14 +74,21 @@ func (demoCommand) Run(ctx context.Context, f *flags, io stdio) error {
 }
 
 // demoBrain gives the brain of the demo: the one that is named, the example beside
-// a checkout, or a copy of it in the data folder.
+// a checkout, or a copy of it in the data folder. A folder that only has the default
+// name is somebody's real brain, whose rules know nobody of the demo. A copy may have
+// been edited, so a later example stands beside it, under another name.
 func demoBrain(named, data string) (string, error) {
-	for _, dir := range []string{named, "brain-example"} {
-		if info, err := os.Stat(filepath.Join(dir, "constitution")); err == nil && info.IsDir() {
-			return dir, nil
-		}
+	if named != defaultBrain {
+		return named, nil
 	}
-	dir := filepath.Join(data, "brain")
+	if info, err := os.Stat("brain-example/constitution"); err == nil && info.IsDir() {
+		return "brain-example", nil
+	}
+	sum, err := exampleSum()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(data, "brain-"+sum)
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
@@ -86,6 +96,20 @@ func demoBrain(named, data string) (string, error) {
 		return "", fmt.Errorf("the example brain cannot be written to %s: %w; choose another folder with --data", dir, err)
 	}
 	return dir, nil
+}
+
+// exampleSum tells one state of the example from another.
+func exampleSum() (string, error) {
+	sum := sha256.New()
+	err := fs.WalkDir(example.Files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := example.Files.ReadFile(name)
+		fmt.Fprintf(sum, "%s %d %s", name, len(text), text)
+		return err
+	})
+	return hex.EncodeToString(sum.Sum(nil))[:8], err
 }
 
 // demoFolder is where the demo keeps its private Postgres from one time to the
@@ -118,55 +142,10 @@ func demoModel() (getenv func(string) string, end func(), err error) {
 // person sees it being written.
 const rehearsalPace = 15 * time.Millisecond
 
-// demoWorld is a small Telegram: one bot, three people, a chat of each kind.
-type demoWorld struct {
-	sim    *telegramsim.Server
-	url    string
-	bot    *telegramsim.User
-	people map[string]*telegramsim.User
-	dms    map[string]*telegramsim.Chat
-	chats  map[string]*telegramsim.Chat
-	topics map[string]attache.ThreadID // "desk/billing"
-
-	who, where string // who speaks, and in which chat
-	shown      map[shownKey]bool
-}
-
-type shownKey struct {
-	chat attache.ChatID
-	id   attache.MessageID
-}
-
-func newDemoWorld() (*demoWorld, error) {
-	sim := telegramsim.New(telegramsim.Options{})
-	url, err := sim.Listen()
-	if err != nil {
-		return nil, fmt.Errorf("the demo's Telegram cannot listen on this machine: %w", err)
-	}
-	w := &demoWorld{sim: sim, url: url, people: map[string]*telegramsim.User{}, dms: map[string]*telegramsim.Chat{},
-		chats: map[string]*telegramsim.Chat{}, topics: map[string]attache.ThreadID{}, shown: map[shownKey]bool{}, who: "ann", where: "dm"}
-	w.bot = sim.AddBot(telegramsim.User{Name: "Nova", Username: "nova_bot"})
-	w.bot.SetPrivacy(false)
-	members := []*telegramsim.User{}
-	for i, name := range []string{"Ann", "Bo", "Cleo"} {
-		p := sim.AddPerson(telegramsim.User{ID: int64(101 + i), Name: name, Username: strings.ToLower(name)})
-		w.people[strings.ToLower(name)] = p
-		w.dms[strings.ToLower(name)] = sim.DM(p, w.bot)
-		members = append(members, p)
-	}
-	members = append(members, w.bot)
-	w.chats["family"] = sim.AddChat(telegramsim.Chat{ID: -1001, Kind: "group", Title: "Family"}, members...)
-	desk := sim.AddChat(telegramsim.Chat{ID: -1000000001002, Kind: "forum", Title: "Desk"}, members...)
-	w.chats["desk"] = desk
-	w.topics["desk/billing"] = desk.CreateTopic(w.people["ann"], "Billing")
-	w.topics["desk/repairs"] = desk.CreateTopic(w.people["ann"], "Repairs")
-	return w, nil
-}
-
 // talk reads lines until the input ends: words are said, @ann and #desk/billing
 // change who speaks and where.
 func (w *demoWorld) talk(ctx context.Context, io stdio) {
-	fmt.Fprint(io.out, demoWelcome)
+	fmt.Fprintf(io.out, demoWelcome, w.names(), w.places())
 	w.prompt(io)
 	lines := make(chan string)
 	go func() {
@@ -204,35 +183,27 @@ func (w *demoWorld) line(ctx context.Context, line string, io stdio) {
 		return
 	}
 	if name, ok := strings.CutPrefix(line, "@"); ok && !strings.Contains(name, " ") {
-		if w.people[name] == nil {
-			fmt.Fprintf(io.out, "  nobody here is called %s; there are @ann, @bo and @cleo\n", name)
+		if w.person(name) == nil {
+			fmt.Fprintf(io.out, "  nobody here is called %s; there are %s\n", name, w.names())
 			return
 		}
 		w.who = name
 		return
 	}
 	if name, ok := strings.CutPrefix(line, "#"); ok && !strings.Contains(name, " ") {
-		if name != "dm" && w.chats[name] == nil && w.topics[name] == 0 {
-			fmt.Fprintf(io.out, "  there is no chat %s; there are #dm, #family, #desk, #desk/billing and #desk/repairs\n", name)
+		if _, _, ok := w.find(name); !ok {
+			fmt.Fprintf(io.out, "  there is no chat %s; there are %s\n", name, w.places())
 			return
 		}
 		w.where = name
 		return
 	}
-	chat, thread := w.place()
-	if _, err := chat.Send(telegramsim.Line{From: w.people[w.who], Text: line, Thread: thread}); err != nil {
+	c, thread, _ := w.find(w.where)
+	if _, err := c.chat.Send(telegramsim.Line{From: w.person(w.who).user, Text: line, Thread: thread}); err != nil {
 		fmt.Fprintln(io.out, "  Telegram would not take that:", err)
 		return
 	}
-	w.await(ctx, chat, io)
-}
-
-func (w *demoWorld) place() (*telegramsim.Chat, attache.ThreadID) {
-	if w.where == "dm" {
-		return w.dms[w.who], 0
-	}
-	name, _, _ := strings.Cut(w.where, "/")
-	return w.chats[name], w.topics[w.where]
+	w.await(ctx, c.chat, io)
 }
 
 // await prints the bot's next post in the chat, as soon as it comes.
@@ -256,10 +227,9 @@ func (w *demoWorld) await(ctx context.Context, chat *telegramsim.Chat, io stdio)
 const demoWelcome = `This is Attaché on a small Telegram of its own: everything but Telegram is real.
 Without OPENAI_API_KEY a rehearsal model answers: it tells what it was given.
 
-  write something        say it
-  @ann  @bo  @cleo       speak as somebody else
-  #dm  #family  #desk  #desk/billing  #desk/repairs
-                         speak somewhere else
-  /quit                  leave
+  write something   say it
+  @NAME             speak as somebody else: %s
+  #CHAT             speak somewhere else: %s
+  /quit             leave
 
 `

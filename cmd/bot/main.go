@@ -37,8 +37,12 @@ type flags struct {
 	TelegramAPI string `name:"telegram-api-url" env:"TELEGRAM_API_URL" default:"https://api.telegram.org" placeholder:"URL" help:"The Bot API server (${default})."`
 	Listen      string `default:"127.0.0.1:8484" env:"ATTACHE_LISTEN" placeholder:"ADDR" help:"Address for HTTP: health, webhooks; off for none (${default})."`
 	PublicURL   string `name:"public-url" env:"ATTACHE_PUBLIC_URL" placeholder:"URL" help:"Address under which Telegram reaches this process: webhooks instead of long polling."`
+	Private     bool   `kong:"-"` // never the database of DATABASE_URL, as in the demo, which forgets what it finds
 	Log         string `default:"text" env:"ATTACHE_LOG" placeholder:"FORM" help:"Log as text or json, and a level if it is not info: json,debug (${default})."`
 }
+
+// defaultBrain is the folder of a brain that nobody names.
+const defaultBrain = "brain"
 
 // commands is the command line.
 type commands struct {

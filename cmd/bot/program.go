@@ -62,9 +62,9 @@ func newProgram(ctx context.Context, f *flags, s settings, log *slog.Logger) (*p
 		return nil, err
 	}
 	if s.anew {
-		if _, err := db.Pool().Exec(ctx, `drop schema if exists attache, dbos cascade`); err != nil {
+		if err := db.forget(ctx); err != nil {
 			db.Close()
-			return nil, fmt.Errorf("what an earlier run left cannot be cleared: %w", err)
+			return nil, err
 		}
 	}
 	p := &program{log: log, flags: f, db: db, brain: s.brain, getenv: s.getenv, metrics: newMetrics()}
