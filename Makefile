@@ -28,7 +28,7 @@ fuzz: ## a short run of every fuzz target
 	scripts/fuzz $(FUZZTIME)
 
 walks: postgres ## rewrite the expected halves of gateway/testdata/walks; read the diff before you commit it
-	go test ./gateway -run Walk -update
+	go test ./cmd/bot -run Walk -update
 
 build: ## bin/attache, one file
 	go build -trimpath -o bin/attache ./cmd/bot

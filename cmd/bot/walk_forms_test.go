@@ -23,15 +23,15 @@ func shaped(shape, pattern, needs string, read func(*walk, clause) (func(*play) 
 	return form{shape: shape, pattern: regexp.MustCompile("^" + pattern + "$"), needs: needs, read: read}
 }
 
-// plain is a form without options whose words say everything.
+// plain is a form whose words say everything.
 func plain(shape, pattern string, do func(p *play, words []string) error) form {
 	return shaped(shape, pattern, "", func(_ *walk, c clause) (func(*play) error, error) {
-		if len(c.options) > 0 {
-			return nil, fmt.Errorf("no options stand here; write `%s`", shape)
-		}
 		return func(p *play) error { return do(p, c.words) }, nil
 	})
 }
+
+// optional marks forms that have options behind commas.
+func optional(f form) form { f.options = true; return f }
 
 // staged marks forms that set the stage.
 func staged(f form) form { f.stage = true; return f }
@@ -43,10 +43,10 @@ func bare(f form) form { f.bare = true; return f }
 func worldForms() []form {
 	return []form{
 		staged(plain("person dora 8 @dora", `person (\w+) (\d+)(?: @(\w+))?`, (*play).addPerson)),
-		staged(shaped("bot vega @vega_bot, privacy on", `bot (\w+) @(\w+)`, "", func(_ *walk, c clause) (func(*play) error, error) {
+		staged(optional(shaped("bot vega @vega_bot, privacy on", `bot (\w+) @(\w+)`, "", func(_ *walk, c clause) (func(*play) error, error) {
 			privacy, err := oneOf(c.options, "privacy on")
 			return func(p *play) error { return p.addBot(c.words[1], c.words[2], privacy) }, err
-		})),
+		}))),
 		staged(shaped("bots hear one another", `bots hear one another`, "", func(w *walk, _ clause) (func(*play) error, error) {
 			w.botsHear = true
 			return func(*play) error { return nil }, nil
@@ -66,7 +66,7 @@ func worldForms() []form {
 		}),
 		plain("ann blocks nova", `(\w+) (blocks|unblocks) (\w+)`, (*play).block),
 		plain("family becomes supergroup clan", `(\w+) becomes supergroup (\w+)`, (*play).migrate),
-		shaped("telegram breaks sendMessage in family, 2 times: flood 1", `telegram breaks (\w+)(?: in (\S+))?`, "the fault", readFault),
+		optional(shaped("telegram breaks sendMessage in family, 2 times: flood 1", `telegram breaks (\w+)(?: in (\S+))?`, "the fault", readFault)),
 		plain("telegram heals", `telegram heals`, func(p *play, _ []string) error { p.sim.Heal(); return nil }),
 		shaped("telegram gives nova: {raw JSON}", `telegram gives (\w+)`, "the update", func(_ *walk, c clause) (func(*play) error, error) {
 			return func(p *play) error {
@@ -155,7 +155,7 @@ func readFault(_ *walk, c clause) (func(*play) error, error) {
 func modelForms() []form {
 	nothing := func(*play) error { return nil }
 	answer := func(shape, verb, needs string, read func(body string) (modeltest.Answer, error)) form {
-		return staged(shaped(shape, `model(?: (\S+))? `+verb+`(?: to "([^"]*)")?`, needs, func(w *walk, c clause) (func(*play) error, error) {
+		return staged(optional(shaped(shape, `model(?: (\S+))? `+verb+`(?: to "([^"]*)")?`, needs, func(w *walk, c clause) (func(*play) error, error) {
 			r, err := modelRule(c)
 			if err != nil {
 				return nil, err
@@ -165,7 +165,7 @@ func modelForms() []form {
 			}
 			w.rules = append(w.rules, r)
 			return nothing, nil
-		}))
+		})))
 	}
 	return []form{
 		answer(`model says to "price", held by gate: It is 42.`, "says", "the answer", func(body string) (modeltest.Answer, error) {
@@ -239,7 +239,7 @@ func modelFault(body string) (modeltest.Answer, error) {
 // programForms start, stop and look at the program.
 func programForms() []form {
 	return []form{
-		shaped("start, dying at post.sent", `start`, "", func(w *walk, c clause) (func(*play) error, error) {
+		optional(shaped("start, dying at post.sent", `start`, "", func(w *walk, c clause) (func(*play) error, error) {
 			w.manual = true
 			point := ""
 			for _, o := range c.options {
@@ -250,7 +250,7 @@ func programForms() []form {
 				w.kills++
 			}
 			return func(p *play) error { return p.start(point) }, nil
-		}),
+		})),
 		plain("stop", `stop`, func(p *play, _ []string) error { return p.stopProgram() }),
 		plain("restart", `restart`, func(p *play, _ []string) error { return errors.Join(p.stopProgram(), p.start("")) }),
 		shaped("kill", `kill`, "", func(w *walk, _ clause) (func(*play) error, error) {
@@ -264,6 +264,7 @@ func programForms() []form {
 		plain("step gate 3", `step (\w+) (\d+)`, (*play).step),
 		plain(`await 2 posts in family`, `await (\d+) posts? (in|to) (\S+)`, (*play).awaitPosts),
 		plain(`await draft to ann "It is"`, `await draft to (\w+) "([^"]*)"`, (*play).awaitDraft),
+		plain(`await request 1`, `await request (\d+)`, (*play).awaitRequest),
 		plain(`await call sendChatAction`, `await call (\w+)`, (*play).awaitCall),
 		plain(`await log "the bot is there"`, `await log "([^"]*)"`, (*play).awaitLog),
 		plain(`await death`, `await death`, func(p *play, _ []string) error { return p.awaitDeath() }),
@@ -280,7 +281,7 @@ func speechForms() []form {
 		plain("ann deletes q", `(\w+) deletes (\w+)`, func(p *play, w []string) error { return p.remove(w[2]) }),
 		plain(`ann presses "Approve" in family`, `(\w+) presses "([^"]*)" (in|to) (\S+)`, (*play).press),
 		plain("ann stops the draft of nova", `(\w+) stops the draft of (\S+)`, (*play).stopDraft),
-		bare(shaped("ann in desk/billing, named q, replying to nova: words", `(\w+) (in|to) (\S+)`, "what is said", readSpeech)),
+		bare(optional(shaped("ann in desk/billing, named q, replying to nova: words", `(\w+) (in|to) (\S+)`, "what is said", readSpeech))),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -42,7 +43,7 @@ func readMarks(s string) (text string, marks []attache.Mark) {
 			write(s[1:2])
 			s = s[2:]
 		default:
-			size := len(string([]rune(s)[:1]))
+			_, size := utf8.DecodeRuneInString(s)
 			write(s[:size])
 			s = s[size:]
 		}

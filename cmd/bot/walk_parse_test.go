@@ -23,6 +23,7 @@ type walk struct {
 	lines    []line
 	sections []string // of the expected half, in their order
 
+	forms    []form // that its lines may have
 	rules    []rule // the scripted model's, in order
 	botsHear bool   // groups' bots hear one another
 	kills    int    // how often the program is killed; then it is a process of its own
@@ -108,6 +109,7 @@ func lineOf(text, name string) int {
 // script reads the lines. A line that begins with a blank goes on with the one
 // before it.
 func (w *walk) script(text string, at int) error {
+	w.forms = forms()
 	lines := strings.Split(text, "\n")
 	for i := 0; i < len(lines); i++ {
 		first := i
@@ -177,7 +179,7 @@ func (w *walk) line(l *line, more string) error {
 		body = strings.TrimPrefix(body+"\n"+more, "\n")
 	}
 	options := splitOutside(head, ", ")
-	for _, f := range forms() {
+	for _, f := range w.forms {
 		words := f.pattern.FindStringSubmatch(options[0])
 		if words == nil {
 			continue
@@ -187,6 +189,9 @@ func (w *walk) line(l *line, more string) error {
 		}
 		if body != "" && f.needs == "" {
 			return fmt.Errorf("nothing stands behind a colon here; write `%s`", f.shape)
+		}
+		if len(options) > 1 && !f.options {
+			return fmt.Errorf("no options stand here; write `%s`", f.shape)
 		}
 		do, err := f.read(w, clause{words, options[1:], body})
 		l.stage, l.do = f.stage, do
@@ -201,6 +206,7 @@ type form struct {
 	pattern *regexp.Regexp
 	needs   string // what stands behind the colon, "" for nothing
 	stage   bool
+	options bool
 	bare    bool // what stands behind the colon may be left out
 	read    func(*walk, clause) (func(*play) error, error)
 }

@@ -501,6 +501,14 @@ func wordsOf(posts []telegramsim.Post) (words []string) {
 	return words
 }
 
+func (p *play) awaitRequest(words []string) error {
+	n, err := strconv.Atoi(words[1])
+	if err != nil {
+		return err
+	}
+	return p.until("the model was not asked so often", func() (bool, error) { return len(p.model.Requests()) >= n, nil })
+}
+
 func (p *play) awaitCall(words []string) error {
 	return p.seen(func() bool { return len(p.sim.Calls(telegramsim.Filter{Method: words[1]})) > 0 }, func() string {
 		return "no such call came"
