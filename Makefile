@@ -8,7 +8,7 @@ BENCH    ?= .
 LINT     := go tool -modfile=tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format vet lint race bench fuzz walks build postgres
+.PHONY: help demo test check format vet lint race bench fuzz walks build postgres chromium
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -16,7 +16,7 @@ help: ## this list
 demo: postgres ## a bot to talk to in the browser: no token, no key
 	go run ./cmd/bot demo
 
-test: postgres ## every test, with what it needs
+test: postgres chromium ## every test, with what it needs
 	go test -timeout 14m ./...
 
 check: format vet lint race ## all that a change must pass: format, vet, lint, arrows, tests with the race detector
@@ -38,6 +38,9 @@ build: ## bin/attache, one file
 postgres:
 	@scripts/postgres
 
+chromium:
+	@scripts/chromium
+
 format:
 	@wrong=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 	[ -z "$$wrong" ] || { echo "not formatted; run gofmt -w on:"; echo "$$wrong"; exit 1; }
@@ -54,7 +57,7 @@ lint:
 # internal/script runs a JavaScript machine translated from C, which the race
 # detector takes for one long race; it is tested without. The detector itself
 # needs a C compiler.
-race: postgres
+race: postgres chromium
 	@if command -v $$(go env CC) >/dev/null; then \
 	  set -ex; go test -race -timeout 28m $$(go list ./... | grep -v '/internal/script$$'); \
 	  if [ -d internal/script ]; then go test -timeout 14m ./internal/script; fi; \

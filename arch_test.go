@@ -54,6 +54,7 @@ func helpers() map[string]struct{ floor, why string } {
 	return map[string]struct{ floor, why string }{
 		"internal/store/storetest": {"1", "one Postgres a test binary, one database a test; it joins postgres and store"},
 		"internal/model/modeltest": {"4", "a scripted model over HTTP: a fake where the outside world begins; it counts cache hits with the rehearsal model's own cache"},
+		"internal/web/webtest":     {"0", "a real Chromium, driven over pipes: a page is worth what a browser makes of it"},
 	}
 }
 

@@ -83,6 +83,9 @@
 // Floor 4, the hands, and stand-ins for the outside world, for tests and for a demo
 // without keys:
 //
+//   - internal/web: what every page shares: the guard before it, the look, the sheet of a turn
+//   - internal/web/playground: the page of `attache demo`, a small Telegram in the browser
+//   - internal/web/webtest: a real browser for the tests of pages
 //   - internal/builtin: tools that join two owners, such as sending by the rules of access through the gateway
 //   - internal/doctor: what is wrong with a brain and the machine, where, what it means and what to do
 //   - internal/telegramsim: a Bot API server in process; it checks every call against the Bot API as data, which lies below it
