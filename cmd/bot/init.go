@@ -27,7 +27,7 @@ var template embed.FS
 const nobody = "tg:user:9999999999999999"
 
 type initCommand struct {
-	Dir   string `arg:"" optional:"" name:"dir" help:"The folder to write: a new one, or an empty one."`
+	Dir   string `arg:"" name:"dir" help:"The folder to write: a new one, or an empty one."`
 	Owner int64  `placeholder:"NUMBER" help:"Your number in Telegram, if you know it; the bot's log names it when you write to the bot."`
 }
 
@@ -45,10 +45,7 @@ the program itself only writes to .attache in it.`
 
 // Run writes the brain and says what to type next.
 func (c initCommand) Run(io stdio) error {
-	switch {
-	case c.Dir == "":
-		return misused("init needs the folder to write the brain to, as in `attache init brain`")
-	case c.Owner < 0:
+	if c.Owner < 0 {
 		return misused("--owner %d is no person's number; a negative one is a group's", c.Owner)
 	}
 	if err := empty(c.Dir); err != nil {

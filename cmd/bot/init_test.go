@@ -112,7 +112,7 @@ func TestInitRefuses(t *testing.T) {
 	}{
 		{"a folder that is not empty", []string{full}, 1, "is not empty (there is mine.txt)"},
 		{"a file", []string{filepath.Join(full, "mine.txt")}, 1, "name another one"},
-		{"no folder", nil, 2, "attache init brain"},
+		{"no folder", nil, 2, "<dir> is missing"},
 		{"a group as owner", []string{filepath.Join(full, "new"), "--owner=-1001"}, 2, "no person's number"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

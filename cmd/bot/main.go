@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, io stdio) (code int) {
 	var c commands
 	parser, err := kong.New(&c,
 		kong.Name("attache"),
-		kong.Description("Attaché brings the right papers to every conversation: a Telegram bot gateway with a context engine.\n\nStart with `attache demo`."),
+		kong.Description(introduction),
 		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Writers(io.out, io.err),
@@ -86,7 +86,7 @@ func run(ctx context.Context, args []string, io stdio) (code int) {
 	}
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(io.err, "attache: %v\nattache --help lists the commands, attache COMMAND --help explains one\n", err)
+		fmt.Fprintln(io.err, "attache:", wrongUsage(err))
 		return 2
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))

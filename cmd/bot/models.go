@@ -30,6 +30,11 @@ func mute(b *brain.Brain, getenv func(string) string) []doctor.Finding {
 		byReason[err.Error()] = append(byReason[err.Error()], string(role.ID))
 	}
 	var found []doctor.Finding
+	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"} {
+		if _, err := secretEnv(name); err != nil {
+			found = append(found, doctor.Finding{Level: doctor.Warn, Check: "Models", What: err.Error(), Do: "then start it again"})
+		}
+	}
 	for _, reason := range order {
 		found = append(found, doctor.Finding{Level: doctor.Warn, Check: "Models", What: fmt.Sprintf("%s cannot answer: %s", roleNames(byReason[reason]), reason), Do: "then start it again"})
 	}

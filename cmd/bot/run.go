@@ -14,6 +14,9 @@ func (runCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	if err != nil {
 		return err
 	}
+	if err := f.check(); err != nil {
+		return err
+	}
 	brain, err := openBrain(f.Brain, early)
 	if err != nil {
 		return err

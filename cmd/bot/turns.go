@@ -30,6 +30,9 @@ func (c turnsCommand) Run(ctx context.Context, f *flags, io stdio) error {
 			return misused("--chat: %v", err)
 		}
 	}
+	if err := f.checkBrain(); err != nil {
+		return err
+	}
 	log, err := newLog(io.err, "text,error", nil)
 	if err != nil {
 		return err

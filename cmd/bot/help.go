@@ -1,0 +1,64 @@
+package main
+
+// The commands' help beyond their flags: what they do in more than a line, and
+// examples to copy.
+
+const introduction = `Attaché brings the right papers to every conversation: a Telegram bot gateway with a context engine.
+
+You keep what a bot should know and do in a folder of plain files, the brain. First steps:
+
+  attache demo                 talk to a bot here and now: no token, no key
+  attache init brain           write a small commented brain
+  attache doctor               check it
+  attache run                  run it on Telegram, with TELEGRAM_BOT_TOKEN and OPENAI_API_KEY set
+
+A flag of the same meaning wins over an environment variable. A secret may be given as NAME_FILE, a file that holds it.`
+
+func (runCommand) Help() string {
+	return `It needs a token for each bot of the brain (from @BotFather) and a model:
+
+  TELEGRAM_BOT_TOKEN=123456:ABC… OPENAI_API_KEY=sk-… attache run --brain brain
+
+  TELEGRAM_BOT_TOKEN_<BOT>     the token of one bot, where the brain has several
+  OPENAI_BASE_URL              any server that speaks chat completions
+  OPENAI_MODEL                 which model (gpt-5-mini)
+  DATABASE_URL                 a Postgres of your own; without it a private one is started
+
+Its log names, once each, chats and people that no rule of access.yaml lets in, with
+what to add. Files of the brain are read again when they are saved. Ctrl-C ends it; what
+was in progress goes on with the next start.`
+}
+
+func (demoCommand) Help() string {
+	return `The whole program runs on a small Telegram of its own, with the example brain. A
+built-in rehearsal model answers and tells what it was given; with OPENAI_API_KEY (or
+OPENAI_BASE_URL) set, that model answers.
+
+  attache demo                       the example
+  attache demo --brain ./brain       your own brain; its bot must be called nova
+
+It forgets everything at its start, and never touches the database of DATABASE_URL.`
+}
+
+func (turnsCommand) Help() string {
+	return `A turn is one merged input and its answer. A line is: id, time, place (bot/chat/topic),
+kind, status, milliseconds, contexts, oldest first.
+
+  attache turns                              the latest hundred
+  attache turns 12                           what was said, what was posted, and what became of it
+  attache turns --chat tg:chat:-1001 --json  those of one chat, for another program
+
+It may be used beside a running bot, with the same --brain and --data.`
+}
+
+func (doctorCommand) Help() string {
+	return `It looks at the files of the brain, the models, the tokens, what Telegram delivers to
+each bot, and the records of posts. A finding is a line:
+
+  LEVEL  CHECK  FILE:LINE:COLUMN: what is wrong; what to do
+
+Levels: fail (exit code 1), warn, note, and skipped for a check that could not look.
+
+  attache doctor --brain brain
+  attache doctor --json | jq '.findings[] | select(.level == "fail")'`
+}
