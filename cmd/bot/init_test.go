@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -60,23 +62,58 @@ func TestInitThenDoctor(t *testing.T) {
 	}
 }
 
-// What README promises: write the brain, run it, write to the bot, put the number
-// that the log names into access.yaml, and the bot answers.
+// README's five minutes, as a newcomer types them: its own lines, the binary, a
+// private Postgres in the brain. Write the brain, run it, write to the bot, put the
+// number that the log names into access.yaml, and the bot answers.
 //
 // row N1 (from nothing to an answering bot)
-func TestInitThenRun(t *testing.T) {
+func TestFiveMinutesOfREADME(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	typed := regexp.MustCompile(`(?m)^ +bin/attache ([^#\n]+)`).FindAllStringSubmatch(string(readme), -1)
+	if len(typed) != 3 {
+		t.Fatalf("README has %d commands to type, want init, doctor and run", len(typed))
+	}
 	s := newStage(t)
-	dir := initialised(t)
-	m := s.startMind(dir, modeltest.Rule{Answer: modeltest.Text("Hello **Ann**.")})
+	m := modeltest.New(t, modeltest.Rule{Answer: modeltest.Text("Hello **Ann**.")})
+	home := brainFiles(t, nil)
+	env := []string{"TELEGRAM_BOT_TOKEN=" + s.bot.Token, "OPENAI_API_KEY=a-key", "OPENAI_BASE_URL=" + m.URL,
+		"TELEGRAM_API_URL=" + s.url, "ATTACHE_LISTEN=off", "DATABASE_URL="}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for i, line := range typed {
+		c := exec.CommandContext(ctx, binary(t), strings.Fields(line[1])...)
+		c.Dir, c.Env = home, append(os.Environ(), env...)
+		if i < 2 {
+			if out, err := c.CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v\n%s", line[0], err, out)
+			}
+			continue
+		}
+		s.log = &logBuffer{}
+		c.Stdout, c.Stderr = s.log, s.log
+		c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			cancel()
+			if err := c.Wait(); err != nil && c.ProcessState.ExitCode() != 0 {
+				t.Errorf("run ended badly: %v\n%s", err, s.log)
+			}
+		}()
+	}
 	dm := s.sim.DM(s.ann, s.bot)
 	dm.Say(s.ann, "hello?")
 	s.logged("add tg:user:5 there to answer them")
-	file := filepath.Join(dir, "constitution", "access.yaml")
+	file := filepath.Join(home, "brain", "constitution", "access.yaml")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, dir, "constitution/access.yaml", ownedBy(string(text), "tg:user:5"))
+	write(t, filepath.Join(home, "brain"), "constitution/access.yaml", ownedBy(string(text), "tg:user:5"))
 	s.logged("the brain was read again")
 	dm.Say(s.ann, "hello?")
 	if got := s.await(dm, 1); got[0] != "Hello Ann." {
