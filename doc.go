@@ -35,8 +35,13 @@
 // When the time has come the turn runs as durable work in internal/engine: each
 // step's outcome is journaled, so that a killed turn goes on from its last finished
 // step, in this process's next life or in another one. It gathers every message
-// that waits in its place and gets its answer. The answer is cut into [Part] values,
-// each of which Telegram takes whole.
+// that waits in its place and has gateway/mind answer them, with the brain as it was
+// when the turn began: the rule of the place names a role, the role's static prompt
+// and what was said before go in front as the bytes they always were, the input comes
+// last. The model is asked, the tools that it calls are run, and it is asked again,
+// until it answers in words or a limit ends it. Each answer of the model and each call
+// of a tool is journaled before the next. The answer is cut into [Part] values, each of
+// which Telegram takes whole.
 //
 // Each part is posted in three moves: the intent becomes a row; the call waits for
 // its turn at the bot's gate, which keeps Telegram's pace, and is made; the
@@ -85,7 +90,6 @@
 //
 //   - internal/web: what every page shares: the guard before it, the look, the sheet of a turn
 //   - internal/web/playground: the page of `attache demo`, a small Telegram in the browser
-//   - internal/web/webtest: a real browser for the tests of pages
 //   - internal/builtin: tools that join two owners, such as sending by the rules of access through the gateway
 //   - internal/doctor: what is wrong with a brain and the machine, where, what it means and what to do
 //   - internal/telegramsim: a Bot API server in process; it checks every call against the Bot API as data, which lies below it
@@ -95,15 +99,19 @@
 //
 //   - cmd/bot: flags, settings, signals, and who gets whom as a value
 //
-// Only tests import these two:
+// Only tests import these:
 //
 //   - internal/store/storetest: one Postgres a test binary, one database a test
 //   - internal/model/modeltest: a scripted model over HTTP
+//   - internal/web/webtest: a real browser for the tests of pages
 //
 // # Where to look first
 //
-// A chat that gets no answer: the verdict and its why, in gateway's intake. An answer
-// that looks wrong in Telegram: the parts, in internal/telegram/richtext. Something said
-// twice or not at all: the posts table and its fates, in gateway. A test that must
-// talk to Telegram: internal/telegramsim, never the network.
+// How it behaves, told in small conversations: gateway/testdata/walks. A chat that gets
+// no answer: the log names a chat without a rule once, and the verdict on each message
+// with its why stands there under debug; it is judge's, in cmd/bot. What a model was
+// told: internal/prompt. An answer that looks wrong in Telegram: the parts, in
+// internal/telegram/richtext. Something said twice or not at all: the posts table and
+// its fates, in gateway. A test that must talk to Telegram: internal/telegramsim, never
+// the network.
 package attache
