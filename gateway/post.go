@@ -12,10 +12,11 @@ import (
 
 // row is one row of attache.posts: a part and how far it has come.
 type row struct {
-	id    int64
-	part  int
-	state string
-	place attache.Place
+	id       int64
+	part     int
+	state    string
+	place    attache.Place
+	messages []attache.MessageID // that it became, once it is sent
 	attache.Part
 }
 

@@ -9,12 +9,12 @@ import (
 	"attache/internal/store"
 )
 
-const postColumns = `id, part, state, bot, chat, thread, method, params, text, format`
+const postColumns = `id, part, state, bot, chat, thread, method, params, text, format, messages`
 
 func readRow(r pgx.CollectableRow) (row, error) {
 	var x row
 	var params []byte
-	err := r.Scan(&x.id, &x.part, &x.state, &x.place.Bot, &x.place.Chat, &x.place.Thread, &x.Method, &params, &x.Text, &x.Format)
+	err := r.Scan(&x.id, &x.part, &x.state, &x.place.Bot, &x.place.Chat, &x.place.Thread, &x.Method, &params, &x.Text, &x.Format, &x.messages)
 	x.Params = params
 	return x, err
 }

@@ -48,7 +48,7 @@ func (g *Gateway) Say(ctx context.Context, turn int64, call string, o attache.Ou
 
 // sayPart brings one part to its end and adds it to what was said.
 func (g *Gateway) sayPart(ctx context.Context, b Bot, r *row, said *Said) error {
-	d := attache.Delivery{Fate: attache.Fate(r.state)}
+	d := attache.Delivery{Fate: attache.Fate(r.state), Messages: r.messages}
 	switch r.state {
 	case "sending":
 		d = attache.Delivery{Fate: attache.FateUnknown, Why: "the process ended during the call"}
