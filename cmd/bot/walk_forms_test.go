@@ -168,6 +168,11 @@ func modelForms() []form {
 		})))
 	}
 	return []form{
+		staged(optional(shaped("model says nothing", `model(?: (\S+))? says nothing(?: to "([^"]*)")?`, "", func(w *walk, c clause) (func(*play) error, error) {
+			r, err := modelRule(c)
+			w.rules = append(w.rules, r)
+			return nothing, err
+		}))),
 		answer(`model says to "price", held by gate: It is 42.`, "says", "the answer", func(body string) (modeltest.Answer, error) {
 			return modeltest.Text(body), nil
 		}),

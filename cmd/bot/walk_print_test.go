@@ -40,7 +40,7 @@ func (p *play) section(name string) (string, error) {
 	case "prompt":
 		return p.prompt(), nil
 	case "output":
-		return p.plain(p.commands.String()), nil
+		return p.printed(), nil
 	case "log":
 		return p.complaints()
 	}
@@ -360,6 +360,7 @@ var (
 	addresses = regexp.MustCompile(`127\.0\.0\.1:\d+(?:->127\.0\.0\.1:\d+)?`)
 	epochs    = regexp.MustCompile(`Instructions: \w+, \d+ characters`)
 	tokensIn  = regexp.MustCompile(`Tokens: \d+ in`)
+	spent     = regexp.MustCompile(`\d+\.\d+ were spent`)
 )
 
 // plain takes out of a text what changes from run to run.
@@ -367,6 +368,7 @@ func (p *play) plain(s string) string {
 	s = stamps.ReplaceAllString(s, "<time>")
 	s = addresses.ReplaceAllString(s, "<address>")
 	s = epochs.ReplaceAllString(s, "Instructions: <epoch>, <n> characters")
+	s = spent.ReplaceAllString(s, "<n> were spent")
 	s = tokensIn.ReplaceAllString(s, "Tokens: <n> in")
 	return strings.ReplaceAll(strings.ReplaceAll(s, p.brain, "<brain>"), filepath.Base(p.brain), "<brain>")
 }
@@ -442,6 +444,22 @@ func (p *play) message(m modeltest.Message) string {
 		parts = append(parts, fmt.Sprintf("calls %s %s", c.Function.Name, c.Function.Arguments))
 	}
 	return strings.Join(parts, "\n")
+}
+
+// Lengths of time and hashes in what commands print.
+var (
+	millis = regexp.MustCompile(`\b\d+ ms\b`)
+	column = regexp.MustCompile(`(?m)^(\d+  .*  (?:answered|silent|failed|stopped|refused))  \d+  `)
+	hashes = regexp.MustCompile(`\b[0-9a-f]{8,64}\b`)
+	sizes  = regexp.MustCompile(`\b\d+ (bytes|tokens in)\b`)
+)
+
+// printed gives what commands printed, without what changes from run to run.
+func (p *play) printed() string {
+	s := millis.ReplaceAllString(p.plain(p.commands.String()), "<n> ms")
+	s = column.ReplaceAllString(s, "$1  <ms>  ")
+	s = hashes.ReplaceAllString(s, "<hash>")
+	return sizes.ReplaceAllString(s, "<n> $1")
 }
 
 // prompt gives the first message of each request that differs from the one before.
