@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -225,4 +227,35 @@ func lorem(n int) string {
 		s += fmt.Sprintf("%d. You are the desk of a bicycle shop and answer in short sentences.\n", i)
 	}
 	return s[:n]
+}
+
+// swap is an address whose server can go and be another one.
+type swap struct {
+	url string
+	now atomic.Pointer[playground.Playground]
+	srv *httptest.Server
+}
+
+func newSwitch(t *testing.T, p *playground.Playground) *swap {
+	s := &swap{}
+	s.now.Store(p)
+	s.srv = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p := s.now.Load(); p != nil {
+			p.ServeHTTP(w, r)
+			return
+		}
+		panic(http.ErrAbortHandler)
+	}))
+	s.url = s.srv.URL
+	t.Cleanup(func() {
+		s.srv.CloseClientConnections()
+		s.srv.Close()
+	})
+	return s
+}
+
+// set changes the server; every connection to the one before breaks.
+func (s *swap) set(p *playground.Playground) {
+	s.now.Store(p)
+	s.srv.CloseClientConnections()
 }

@@ -66,13 +66,13 @@
     stream = new EventSource(base + "/live?turn=" + encodeURIComponent(chosen));
     stream.addEventListener("hello", (e) => {
       clearTimeout(lostTimer);
+      lostTimer = undefined;
       $("lost").hidden = true;
       if (JSON.parse(e.data) !== body.dataset.boot) location.reload(); // another process: its tokens and messages are others
     });
     stream.addEventListener("change", (e) => apply(JSON.parse(e.data)));
     stream.addEventListener("error", () => {
-      clearTimeout(lostTimer);
-      lostTimer = setTimeout(() => { $("lost").hidden = false; }, 2500);
+      lostTimer ??= setTimeout(() => { $("lost").hidden = false; }, 2500); // a short gap is nobody's business
       if (stream && stream.readyState === EventSource.CLOSED) { // the server answered with an error: the place is gone
         hush();
         setTimeout(listen, 2000);
@@ -222,7 +222,11 @@
     if (e.key === "Enter" && !e.shiftKey && !e.altKey && !e.isComposing) {
       e.preventDefault();
       send();
-    } else if (e.key === "ArrowUp" && !words.value && !e.altKey && !e.shiftKey) {
+    } else if (e.key === "ArrowUp" && !words.value && e.shiftKey && !e.altKey) {
+      e.preventDefault();
+      e.stopPropagation();
+      step(null, -1);
+    } else if (e.key === "ArrowUp" && !words.value && !e.altKey) {
       const own = messages.querySelectorAll("[data-mine]");
       if (own.length) {
         e.preventDefault();
