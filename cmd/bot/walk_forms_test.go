@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"attache"
-	"attache/internal/model/modeltest"
 	"attache/internal/telegramsim"
 )
 
@@ -148,97 +147,6 @@ func readFault(_ *walk, c clause) (func(*play) error, error) {
 		p.sim.Break(f)
 		return nil
 	}, nil
-}
-
-// modelForms script the model. They are gathered before the play begins: the nth
-// request gets the nth answer, unless an answer says what it is for.
-func modelForms() []form {
-	nothing := func(*play) error { return nil }
-	answer := func(shape, verb, needs string, read func(body string) (modeltest.Answer, error)) form {
-		return staged(optional(shaped(shape, `model(?: (\S+))? `+verb+`(?: to "([^"]*)")?`, needs, func(w *walk, c clause) (func(*play) error, error) {
-			r, err := modelRule(c)
-			if err != nil {
-				return nil, err
-			}
-			if r.Answer, err = read(c.body); err != nil {
-				return nil, err
-			}
-			w.rules = append(w.rules, r)
-			return nothing, nil
-		})))
-	}
-	return []form{
-		staged(optional(shaped("model says nothing", `model(?: (\S+))? says nothing(?: to "([^"]*)")?`, "", func(w *walk, c clause) (func(*play) error, error) {
-			r, err := modelRule(c)
-			w.rules = append(w.rules, r)
-			return nothing, err
-		}))),
-		answer(`model says to "price", held by gate: It is 42.`, "says", "the answer", func(body string) (modeltest.Answer, error) {
-			return modeltest.Text(body), nil
-		}),
-		answer("model calls: notification_send {\"text\":\"hi\"}", "calls", "the tool and its arguments", modelCalls),
-		answer("model fails: cut 2 It is forty-two.", "fails", "the fault", modelFault),
-		staged(shaped("model hears: what the recording says", `model(?: (\S+))? hears`, "the words", func(w *walk, c clause) (func(*play) error, error) {
-			r := rule{Rule: modeltest.Once(modeltest.Text(c.body))}
-			r.Model, r.Fits = c.words[1], func(q modeltest.Request) bool { return q.Audio != nil }
-			w.rules = append(w.rules, r)
-			return nothing, nil
-		})),
-	}
-}
-
-// modelRule reads when an answer is given.
-func modelRule(c clause) (rule, error) {
-	r := rule{Rule: modeltest.Rule{Model: c.words[1], Text: c.words[2], Times: 1}}
-	r.Fits = func(q modeltest.Request) bool { return q.Audio == nil }
-	for _, o := range c.options {
-		word, argument, _ := strings.Cut(o, " ")
-		switch {
-		case o == "always":
-			r.Times = 0
-		case word == "after":
-			r.Tool = argument
-		case strings.HasPrefix(o, "held by "):
-			r.gate = strings.TrimPrefix(o, "held by ")
-		case strings.HasPrefix(o, "stepped by "):
-			r.gate, r.step = strings.TrimPrefix(o, "stepped by "), true
-		default:
-			return r, fmt.Errorf("%q is no option of an answer; they are always, after TOOL, held by GATE, stepped by GATE", o)
-		}
-	}
-	return r, nil
-}
-
-// modelCalls reads tool calls, one a line.
-func modelCalls(body string) (modeltest.Answer, error) {
-	var a modeltest.Answer
-	for l := range strings.Lines(body) {
-		name, args, _ := strings.Cut(strings.TrimSpace(l), " ")
-		a.Calls = append(a.Calls, modeltest.Call{Name: name, Args: args})
-	}
-	return a, nil
-}
-
-// modelFault reads what goes wrong with an answer.
-func modelFault(body string) (modeltest.Answer, error) {
-	kind, rest, _ := strings.Cut(body, " ")
-	number, text, _ := strings.Cut(rest, " ")
-	n, err := strconv.Atoi(number)
-	switch kind {
-	case "html":
-		return modeltest.HTML(), nil
-	case "busy":
-		return modeltest.Busy(rest), nil
-	case "status":
-		if err == nil {
-			return modeltest.Status(n, text), nil
-		}
-	case "cut", "end", "stall", "object", "string", "event", "bad":
-		if err == nil {
-			return modeltest.Answer{Text: text, Fault: modeltest.Fault(kind), After: n}, nil
-		}
-	}
-	return modeltest.Answer{}, fmt.Errorf("%q is no fault; they are html, busy SECONDS, status CODE MESSAGE, and cut, end, stall, object, string, event, bad WORDS TEXT", body)
 }
 
 // programForms start, stop and look at the program.

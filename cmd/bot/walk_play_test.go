@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,7 +15,6 @@ import (
 	"time"
 
 	"attache"
-	"attache/internal/model/modeltest"
 	"attache/internal/store"
 	"attache/internal/store/storetest"
 	"attache/internal/telegramsim"
@@ -334,187 +330,4 @@ func (p *play) busy() (busy, why string) {
 		return "", ""
 	}
 	return "yes", fmt.Sprintf("%d updates are not handled, %d posts have no result, %d turns run (%d of them at a held model), %d wait", updates, posts, running, p.model.holding(), waiting)
-}
-
-// scripted is the model of a walk: modeltest's, behind gates that the script opens.
-type scripted struct {
-	*modeltest.Server
-	url   string
-	mu    sync.Mutex
-	n     int
-	gates map[string]*gate
-	held  map[string]string // gate by request
-}
-
-type gate struct {
-	open  chan struct{} // closed when it is released
-	steps chan struct{}
-}
-
-// numbered carries a request's number from the door to its rule.
-const numbered = "X-Walk-Request"
-
-func newScripted(t testing.TB, rules []rule) *scripted {
-	s := &scripted{gates: map[string]*gate{}, held: map[string]string{}}
-	s.Server = modeltest.NewInMemory(t)
-	web := httptest.NewServer(s)
-	s.url = web.URL + "/v1"
-	t.Cleanup(func() {
-		web.CloseClientConnections()
-		web.Close()
-	})
-	for _, r := range rules {
-		if r.gate != "" {
-			s.hold(&r)
-		}
-		s.Add(r.Rule)
-	}
-	return s
-}
-
-// hold puts a rule behind its gate.
-func (s *scripted) hold(r *rule) {
-	g := s.gates[r.gate]
-	if g == nil {
-		g = &gate{open: make(chan struct{}), steps: make(chan struct{})}
-		s.gates[r.gate] = g
-	}
-	if r.step {
-		r.Answer.Step = g.steps
-	} else {
-		r.Answer.Hold = g.open
-	}
-	name, fits, used := r.gate, r.Fits, false
-	r.Fits = func(q modeltest.Request) bool {
-		if used && r.Times == 1 || !fits(q) {
-			return false
-		}
-		used = true
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.gates[name] == g {
-			s.held[q.Header.Get(numbered)] = name
-		}
-		return true
-	}
-}
-
-// ServeHTTP numbers a request and notes when it is over.
-func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	s.n++
-	n := strconv.Itoa(s.n)
-	s.mu.Unlock()
-	r.Header.Set(numbered, n)
-	defer func() {
-		s.mu.Lock()
-		delete(s.held, n)
-		s.mu.Unlock()
-	}()
-	s.Server.ServeHTTP(w, r)
-}
-
-// holding counts the requests that wait at a gate.
-func (s *scripted) holding() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.held)
-}
-
-// release lets all answers of a gate go on to their end.
-func (s *scripted) release(name string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	g := s.gates[name]
-	if g == nil {
-		return fmt.Errorf("no answer is held by %s", name)
-	}
-	for n, by := range s.held {
-		if by == name {
-			delete(s.held, n)
-		}
-	}
-	delete(s.gates, name)
-	close(g.open)
-	close(g.steps)
-	return nil
-}
-
-// step lets an answer say some more words.
-func (p *play) step(words []string) error {
-	p.model.mu.Lock()
-	g := p.model.gates[words[1]]
-	p.model.mu.Unlock()
-	n, err := strconv.Atoi(words[2])
-	if g == nil || err != nil {
-		return fmt.Errorf("no answer is stepped by %s", words[1])
-	}
-	for range n {
-		select {
-		case g.steps <- struct{}{}:
-		case <-time.After(patience):
-			return errors.New("the answer has no more words, or nobody asked for it")
-		}
-	}
-	return nil
-}
-
-func (p *play) awaitPosts(words []string) error {
-	n, err := strconv.Atoi(words[1])
-	if err != nil {
-		return err
-	}
-	at, err := p.place(words[3], words[2] == "to")
-	if err != nil {
-		return err
-	}
-	return p.seen(func() bool { return len(at.chat.Posts(at.thread)) >= n }, func() string {
-		return fmt.Sprintf("%d posts are there", len(at.chat.Posts(at.thread)))
-	})
-}
-
-// seen waits for a change of the simulator's world.
-func (p *play) seen(is func() bool, instead func() string) error {
-	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
-	defer cancel()
-	if p.sim.Wait(ctx, is) != nil {
-		return fmt.Errorf("%s after %s", instead(), patience)
-	}
-	return nil
-}
-
-func (p *play) awaitDraft(words []string) error {
-	at, err := p.place(words[1], true)
-	if err != nil {
-		return err
-	}
-	has := func(d telegramsim.Post) bool { return strings.Contains(d.Words(), words[2]) }
-	return p.seen(func() bool { return slices.ContainsFunc(at.chat.Drafts(), has) }, func() string {
-		return fmt.Sprintf("the drafts are %q", wordsOf(at.chat.Drafts()))
-	})
-}
-
-func wordsOf(posts []telegramsim.Post) (words []string) {
-	for _, p := range posts {
-		words = append(words, p.Words())
-	}
-	return words
-}
-
-func (p *play) awaitRequest(words []string) error {
-	n, err := strconv.Atoi(words[1])
-	if err != nil {
-		return err
-	}
-	return p.until("the model was not asked so often", func() (bool, error) { return len(p.model.Requests()) >= n, nil })
-}
-
-func (p *play) awaitCall(words []string) error {
-	return p.seen(func() bool { return len(p.sim.Calls(telegramsim.Filter{Method: words[1]})) > 0 }, func() string {
-		return "no such call came"
-	})
-}
-
-func (p *play) awaitLog(words []string) error {
-	return p.until("the log does not say it", func() (bool, error) { return strings.Contains(p.log(), words[1]), nil })
 }

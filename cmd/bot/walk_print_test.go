@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -13,7 +11,6 @@ import (
 
 	"attache"
 	"attache/gateway"
-	"attache/internal/model/modeltest"
 	"attache/internal/telegramsim"
 )
 
@@ -246,59 +243,6 @@ func because(what, why string) string {
 	return what + "; " + why
 }
 
-// records reads the log.
-func (p *play) records() ([]map[string]any, error) {
-	var all []map[string]any
-	for l := range strings.Lines(p.log()) {
-		r := map[string]any{}
-		if err := json.Unmarshal([]byte(l), &r); err != nil {
-			return nil, fmt.Errorf("the log has a line that is no JSON: %s", l)
-		}
-		all = append(all, r)
-	}
-	return all, nil
-}
-
-// judged tells what was decided on each message, and why.
-func (p *play) judged() (string, error) {
-	all, err := p.records()
-	var out strings.Builder
-	for _, r := range all {
-		if r["msg"] != "a message was judged" {
-			continue
-		}
-		chat, _ := attache.ParseChat(number(r["chat"]))
-		thread, _ := strconv.ParseInt(number(r["thread"]), 10, 64)
-		at := attache.Place{Chat: chat, Thread: attache.ThreadID(thread)}
-		fmt.Fprintf(&out, "%s %s: %v; %s\n", p.speaker(attache.Person{ID: attache.PersonID(number(r["person"]))}), p.heard(at, number(r["bot"])), r["act"], p.plain(number(r["why"])))
-	}
-	return out.String(), err
-}
-
-// heard says where a message was said, in the words of a script.
-func (p *play) heard(at attache.Place, bot string) string {
-	where := p.placeOf(at)
-	if at.Chat.Private() {
-		_, topic, inTopic := strings.Cut(where, "/")
-		where = "to " + bot
-		if inTopic {
-			where += "/" + topic
-		}
-	}
-	return where
-}
-
-// number prints a value of the log; JSON's numbers come as floats.
-func number(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	}
-	return fmt.Sprint(v)
-}
-
 // kept tells what of all that was said is stored.
 func (p *play) kept() (string, error) {
 	rows, err := p.db.Pool().Query(p.t.Context(), `
@@ -323,37 +267,6 @@ func (p *play) kept() (string, error) {
 	return out.String(), err
 }
 
-// story gives the log without its chatter, for the reader of a failure.
-func (p *play) story() string {
-	var out strings.Builder
-	for l := range strings.Lines(p.log()) {
-		if !strings.Contains(l, `"level":"DEBUG"`) || strings.Contains(l, "was judged") {
-			out.WriteString(l)
-		}
-	}
-	return out.String()
-}
-
-// complaints tells the warnings and errors of the log, without what changes from
-// run to run. A walk that does not expect any must not have any.
-func (p *play) complaints() (string, error) {
-	all, err := p.records()
-	var out strings.Builder
-	for _, r := range all {
-		if r["level"] != "WARN" && r["level"] != "ERROR" {
-			continue
-		}
-		fmt.Fprintf(&out, "%s: %v", strings.ToLower(number(r["level"])), r["msg"])
-		for _, key := range []string{"bot", "chat", "person", "part", "why", "err"} {
-			if v := number(r[key]); v != "" && (key != "part" || strings.Trim(v, "0123456789") != "") { // rows have numbers too
-				fmt.Fprintf(&out, "; %s %s", key, p.plain(v))
-			}
-		}
-		out.WriteByte('\n')
-	}
-	return out.String(), err
-}
-
 // What changes from run to run, or whenever a word of the static prompt does.
 var (
 	stamps    = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
@@ -373,79 +286,6 @@ func (p *play) plain(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, p.brain, "<brain>"), filepath.Base(p.brain), "<brain>")
 }
 
-// requests tells what the model was asked: what a request shares with an earlier
-// one byte for byte is said so, and the first message is left to the section
-// prompt.
-func (p *play) requests() string {
-	var out strings.Builder
-	all := p.model.Requests()
-	for i, q := range all {
-		fmt.Fprintf(&out, "request %d to %s", q.N, q.Model)
-		if q.Audio != nil {
-			fmt.Fprintf(&out, ": the recording %s\n", q.File)
-			continue
-		}
-		if len(q.Tools) > 0 {
-			fmt.Fprintf(&out, " with tools %s", strings.Join(q.Tools, ", "))
-		}
-		out.WriteByte('\n')
-		from := 1
-		if old, n := shared(all[:i], q); n > 0 {
-			if n == len(q.Messages) && bytes.Equal(old.Raw, q.Raw) {
-				fmt.Fprintf(&out, "  = request %d, byte for byte\n", old.N)
-				continue
-			}
-			fmt.Fprintf(&out, "  = request %d up to its message %d, byte for byte\n", old.N, n)
-			from = n
-		}
-		for _, m := range q.Messages[min(from, len(q.Messages)):] {
-			fmt.Fprintf(&out, "  %s: %s\n", m.Role, hang(hang(p.message(m))))
-		}
-	}
-	return out.String()
-}
-
-// shared finds the earlier request that a request shares most messages with, from
-// the first one on, and how many. A beginning without an input is none, and it ends
-// with what somebody said: snapshots are alike when they are of the same second.
-func shared(earlier []modeltest.Request, q modeltest.Request) (best modeltest.Request, most int) {
-	for _, old := range earlier {
-		n, said := 0, 0
-		for n < min(len(old.Messages), len(q.Messages)) && bytes.Equal(old.Messages[n].Raw, q.Messages[n].Raw) {
-			n++
-			if q.Messages[n-1].Role != "system" {
-				said = n
-			}
-		}
-		if said > 0 && said >= most {
-			best, most = old, said
-		}
-	}
-	return best, most
-}
-
-// message prints a message of a request.
-func (p *play) message(m modeltest.Message) string {
-	parts := []string{}
-	if text := m.Text(); text != "" {
-		parts = append(parts, p.plain(text))
-	}
-	var list []struct {
-		Type string `json:"type"`
-	}
-	if json.Unmarshal(m.Content, &list) == nil {
-		for _, part := range list {
-			if part.Type != "text" {
-				parts = append(parts, "["+part.Type+"]")
-			}
-		}
-	}
-	for _, c := range m.ToolCalls {
-		parts = append(parts, fmt.Sprintf("calls %s %s", c.Function.Name, c.Function.Arguments))
-	}
-	return strings.Join(parts, "\n")
-}
-
 // Lengths of time and hashes in what commands print.
 var (
 	millis = regexp.MustCompile(`\b\d+ ms\b`)
@@ -460,30 +300,4 @@ func (p *play) printed() string {
 	s = column.ReplaceAllString(s, "$1  <ms>  ")
 	s = hashes.ReplaceAllString(s, "<hash>")
 	return sizes.ReplaceAllString(s, "<n> $1")
-}
-
-// prompt gives the first message of each request that differs from the one before.
-// The platform's own words are internal/prompt's and tested there: of them only the
-// headings stand here.
-func (p *play) prompt() string {
-	var out strings.Builder
-	last := ""
-	for _, q := range p.model.Requests() {
-		if len(q.Messages) == 0 || string(q.Messages[0].Raw) == last {
-			continue
-		}
-		last = string(q.Messages[0].Raw)
-		fmt.Fprintf(&out, "%s of request %d:\n", q.Messages[0].Role, q.N)
-		for section := range strings.SplitSeq("\n"+q.Messages[0].Text(), "\n# ") {
-			heading, _, _ := strings.Cut(section, "\n")
-			switch heading {
-			case "":
-			case "How you are run", "Protocol", "Sessions":
-				fmt.Fprintf(&out, "# %s …\n", heading)
-			default:
-				fmt.Fprintf(&out, "# %s\n", strings.TrimRight(p.plain(section), "\n"))
-			}
-		}
-	}
-	return out.String()
 }
