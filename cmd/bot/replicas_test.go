@@ -1,0 +1,215 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"attache/internal/telegramsim"
+)
+
+// replica starts a process of its own on the stage's database.
+func (s *stage) replica(dir string, env []string, args ...string) *child {
+	s.t.Helper()
+	return spawn(s.t, append(env, "TELEGRAM_BOT_TOKEN_NOVA="+s.bot.Token),
+		append([]string{"run", "--brain", dir, "--database-url", s.dsn, "--telegram-api-url", s.url}, args...)...)
+}
+
+// balancer is one address for several replicas, as a load balancer gives it:
+// requests go round, or to the one that is named.
+type balancer struct {
+	url     string
+	targets []string
+	n       atomic.Int64
+	only    atomic.Int64 // index and one, 0 for all in turn
+}
+
+func newBalancer(t *testing.T, targets ...string) *balancer {
+	b := &balancer{targets: targets}
+	var proxies []*httputil.ReverseProxy
+	for _, target := range targets {
+		p := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: target})
+		p.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }
+		proxies = append(proxies, p)
+	}
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		i := int(b.only.Load()) - 1
+		if i < 0 {
+			i = int(b.n.Add(1)) % len(proxies)
+		}
+		proxies[i].ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	b.url = front.URL
+	return b
+}
+
+// One of two processes polls. When it is killed the other goes on, and what the
+// dead one was about to say is said by the living one.
+//
+// row N3 (updates by polling)
+func TestTheOtherReplicaTakesOver(t *testing.T) {
+	s := newStage(t)
+	dir := echoBrain(t, "0s")
+	first := s.replica(dir, nil, "--listen", "off")
+	dm := s.sim.DM(s.ann, s.bot)
+	dm.Say(s.ann, "w0x")
+	s.await(dm, 1)
+	second := s.replica(dir, nil, "--listen", "off")
+	until(t, second.log, "the second stands by", func() bool { return second.log.has("this one stands by") })
+	until(t, second.log, "the second is there", func() bool { return second.log.has("the bot is there") })
+	first.kill()
+	began := time.Now()
+	dm.Say(s.ann, "w1x")
+	s.await(dm, 2)
+	took := time.Since(began)
+	t.Logf("the second polled and answered %s after the first was killed", took.Round(10*time.Millisecond))
+	if took > 5*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	for _, call := range s.sim.Calls(telegramsim.Filter{Method: "getUpdates"}) {
+		if strings.Contains(call.Error, "Conflict") {
+			t.Errorf("both polled: %s", call.Error)
+		}
+	}
+	if order, times := heard(dm); !slices.Equal(order, []string{"w0x", "w1x"}) || times["w1x"] != 1 {
+		t.Errorf("answers %q", order)
+	}
+}
+
+// A turn that a killed replica was at is finished by another within 6 seconds.
+//
+// row N8 (another replica)
+func TestARunningTurnIsTakenOver(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes ten seconds")
+	}
+	binary(t)
+	for _, point := range []string{"turn.claimed", "turn.begun", "turn.answered"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			dir := echoBrain(t, "0s")
+			doomed := s.replica(dir, []string{"ATTACHE_KILL=" + point}, "--listen", "off")
+			until(t, doomed.log, "the first is there", func() bool {
+				return len(s.sim.Calls(telegramsim.Filter{Method: "getUpdates"})) > 0
+			})
+			other := s.replica(dir, nil, "--listen", "off")
+			until(t, other.log, "the second is there", func() bool { return other.log.has("stands by") && other.log.has("the bot is there") })
+			dm := s.sim.DM(s.ann, s.bot)
+			dm.Say(s.ann, "w1x")
+			if !doomed.ended(soon(t)) {
+				t.Fatalf("%s was never reached\n%s", point, doomed.log)
+			}
+			began := time.Now()
+			s.log = other.log
+			s.await(dm, 1)
+			took := time.Since(began)
+			t.Logf("%s: taken over %s after the kill", point, took.Round(10*time.Millisecond))
+			if took > 6*time.Second+time.Second/2 {
+				t.Errorf("it took %s, 6 s are allowed", took)
+			}
+			dm.Say(s.ann, "w2x")
+			s.await(dm, 2)
+			if order, _ := heard(dm); !slices.Equal(order, []string{"w1x", "w2x"}) {
+				t.Errorf("answers %q", order)
+			}
+		})
+	}
+}
+
+// Webhooks arrive at any of two replicas, and one is killed in the middle: each
+// word is answered once and the order of each chat is kept.
+//
+// row N3 (updates by webhook)
+func TestWebhooksAtTwoReplicas(t *testing.T) {
+	s := newStage(t)
+	one, two := freeAddress(t), freeAddress(t)
+	front := newBalancer(t, one, two)
+	dir := echoBrain(t, "0s")
+	first := s.replica(dir, nil, "--listen", one, "--public-url", front.url)
+	second := s.replica(dir, nil, "--listen", two, "--public-url", front.url)
+	for _, c := range []*child{first, second} {
+		until(t, c.log, "it is there", func() bool { return c.log.has("the bot is there") })
+	}
+	c := newCrowd(s)
+	s.log = second.log
+	for range 200 {
+		c.say()
+	}
+	c.answered()
+	c.judge()
+	for range 20 {
+		c.say()
+	}
+	first.kill()
+	for range 20 {
+		c.say()
+	}
+	db := connect(t, s.dsn)
+	reported := func() string {
+		var texts string
+		if err := db.QueryRow(soon(t), `select coalesce(string_agg(text, ' '), '') from attache.posts where state = 'unknown'`).Scan(&texts); err != nil {
+			t.Fatal(err)
+		}
+		return texts
+	}
+	until(t, second.log, "all was answered or is reported", func() bool {
+		unknown := reported()
+		for w := range strings.FieldsSeq(c.missing()) {
+			if !strings.Contains(unknown, w) {
+				return false
+			}
+		}
+		return true
+	})
+	c.judge()
+	if n := strings.Count(first.log.String(), "a turn ended"); n < 5 {
+		t.Errorf("the first replica did %d turns only; the test proves nothing", n)
+	}
+}
+
+// /stop that reaches one replica ends a turn that runs in the other.
+//
+// row N3 (/stop)
+func TestStopReachesTheOtherReplica(t *testing.T) {
+	s := newStage(t)
+	one, two := freeAddress(t), freeAddress(t)
+	front := newBalancer(t, one, two)
+	front.only.Store(1)
+	dir := brainWith(t, "bots:\n  nova:\n    merge: 0s\n    format: entities\n    dm: { role: echo, people: everyone }\n")
+	first := s.replica(dir, nil, "--listen", one, "--public-url", front.url)
+	second := s.replica(dir, nil, "--listen", two, "--public-url", front.url)
+	for _, c := range []*child{first, second} {
+		until(t, c.log, "it is there", func() bool { return c.log.has("the bot is there") })
+	}
+	s.log = first.log
+	dm := s.sim.DM(s.ann, s.bot)
+	s.sim.Break(telegramsim.Fault{Method: "sendMessage", Kind: telegramsim.Slow, Delay: 1500 * time.Millisecond})
+	dm.SayLong(s.ann, strings.Repeat("a long text ", 700)) // two messages, one turn, several parts
+	calls := func() []telegramsim.Call { return s.sim.Calls(telegramsim.Filter{Method: "sendMessage"}) }
+	if err := s.sim.Wait(soon(t), func() bool { return len(calls()) == 1 }); err != nil {
+		t.Fatalf("the first part was never sent\n%s", first.log)
+	}
+	front.only.Store(2)
+	dm.Say(s.ann, "/stop")
+	s.await(dm, 2)
+	until(t, first.log, "the first replica stopped its turn", func() bool { return first.log.has("state=stopped") })
+	dm.Say(s.ann, "and on")
+	got := s.await(dm, 3)
+	if got[0] != "Stopped." || !strings.HasPrefix(got[1], "a long text") || got[2] != "and on" || len(dm.Posts()) != 3 {
+		t.Errorf("%d posts: %.40q", len(got), got)
+	}
+	if n := count(t, connect(t, s.dsn), `select count(*) from attache.posts where state = 'dropped'`); n == 0 {
+		t.Error("no part of the stopped answer was dropped")
+	}
+	if !second.log.has("the bot is there") || strings.Contains(second.log.String(), "state=stopped") {
+		t.Error("the turn ran in the second replica")
+	}
+}
