@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -67,6 +68,11 @@ type task struct {
 // between New and Launch.
 func New(ctx context.Context, o Options) (*Engine, error) {
 	gob.Register(failure{})
+	open, err := alone(ctx, o.Pool)
+	if err != nil {
+		return nil, fmt.Errorf("the journal of work cannot be opened: %w", err)
+	}
+	defer open()
 	d, err := dbos.NewContext(ctx, dbos.Config{
 		AppName:                      "attache",
 		SystemDBPool:                 o.Pool,
@@ -81,6 +87,35 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	e := &Engine{dbos: d, works: map[string]Work{}}
 	dbos.RegisterWorkflow(d, e.run, dbos.WithWorkflowName("work"), dbos.WithMaxRecoveryAttempts(1000))
 	return e, nil
+}
+
+// alone waits until no other process makes or migrates the journal's tables, which
+// DBOS does without a lock: two replicas that start side by side on a new database
+// would meet there. done lets the next one go on. The connection is none of the
+// pool's, whose last one it might be. It asks again and again and does not wait in
+// a statement: DBOS makes indexes concurrently, which waits for every statement.
+func alone(ctx context.Context, pool *pgxpool.Pool) (done func(), err error) {
+	conn, err := pgx.ConnectConfig(ctx, pool.Config().ConnConfig)
+	if err != nil {
+		return nil, err
+	}
+	done = func() { _ = conn.Close(context.WithoutCancel(ctx)) } // the end of the session gives the lock back
+	for {
+		var got bool
+		if err := conn.QueryRow(ctx, `select pg_try_advisory_lock(hashtext('attache.journal'), 0)`).Scan(&got); err != nil {
+			done()
+			return nil, err
+		}
+		if got {
+			return done, nil
+		}
+		select {
+		case <-ctx.Done():
+			done()
+			return nil, ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // Register names a function; it must be done before Launch.
