@@ -45,6 +45,9 @@ func (b *bot) judge(m attache.Message) gateway.Verdict {
 	case engage.Observe:
 		return gateway.Verdict{Act: gateway.ActObserve, Why: d.Why}
 	}
+	if !admitted {
+		return gateway.Verdict{Act: gateway.ActSilence, Why: d.Why} // lines of others are not kept
+	}
 	return gateway.Verdict{Act: gateway.ActIgnore, Why: d.Why}
 }
 

@@ -79,12 +79,9 @@ func (th *thought) request(ctx context.Context) (model.Request, error) {
 		r.Messages = append(r.Messages, model.Message{Role: model.Role(m.Role), Text: m.Text})
 	}
 	if parts := th.attached(ctx); len(parts) > 0 {
-		for i := len(r.Messages) - 1; i >= 0; i-- {
-			if r.Messages[i].Role == model.RoleUser {
-				r.Messages[i].Parts = parts
-				break
-			}
-		}
+		// A message of its own behind the input: the next turn replays the input's
+		// bytes without it, and shares the prefix up to the input's end.
+		r.Messages = append(r.Messages, model.Message{Role: model.RoleUser, Text: "[the files of the input above]", Parts: parts})
 	}
 	for _, t := range th.tools {
 		r.Tools = append(r.Tools, model.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
@@ -119,8 +116,7 @@ func (th *thought) ask(ctx context.Context, n int, r model.Request, draft Draft)
 			if ctx.Err() != nil {
 				return reply{}, err
 			}
-			out := reply{Say: attache.Sentence(err), Cause: err.Error()}
-			return out, nil
+			return failure(err), nil
 		}
 		return reply{Text: result.Text, ToolCalls: result.ToolCalls, Cost: result.Cost}, nil
 	})
@@ -134,11 +130,22 @@ func (th *thought) ask(ctx context.Context, n int, r model.Request, draft Draft)
 	return got, nil
 }
 
+// failure keeps an error that no repetition cures: the sentence for the chat, and
+// for the log what lies behind it.
+func failure(err error) reply {
+	r := reply{Say: attache.Sentence(err), Cause: err.Error()}
+	var e *attache.Error
+	if errors.As(err, &e) && e.Cause != nil {
+		r.Cause = e.Cause.Error()
+	}
+	return r
+}
+
 // account records what one exchange took and cost. A record that cannot be written
 // is told of and does not fail the turn.
 func (th *thought) account(ctx context.Context, n int, a model.Attempt) {
 	o := th.m.o
-	if a.Why != "" {
+	if a.Why != "" && ctx.Err() == nil { // a person's /stop is no fault of a model
 		o.Log.Warn("a model did not answer", "turn", th.turn.ID, "model", a.Profile, "why", a.Why, "ms", a.Took.Milliseconds())
 	}
 	if o.Usage == nil {

@@ -95,7 +95,8 @@ func (th *thought) room() []attache.Message {
 }
 
 // quoted gives the parents that the input's messages reply to, each once, unless
-// the parent is itself part of the input.
+// the parent is itself part of the input. A parent in another chat has a number
+// that means nothing here, so it is told by its words alone.
 func quoted(messages []attache.Message) []prompt.Quoted {
 	seen := map[attache.MessageID]bool{}
 	for _, m := range messages {
@@ -103,11 +104,18 @@ func quoted(messages []attache.Message) []prompt.Quoted {
 	}
 	var out []prompt.Quoted
 	for _, m := range messages {
-		if m.Reply == nil || m.Reply.ID == 0 || seen[m.Reply.ID] || m.Reply.Text == "" && m.Reply.Quote == "" {
+		r := m.Reply
+		if r == nil || r.Text == "" && r.Quote == "" {
 			continue
 		}
-		seen[m.Reply.ID] = true
-		out = append(out, prompt.Quoted{Reply: *m.Reply})
+		q := prompt.Quoted{Reply: *r}
+		if r.External {
+			q.ID = 0
+		} else if seen[r.ID] {
+			continue
+		}
+		seen[q.ID] = q.ID != 0
+		out = append(out, q)
 	}
 	return out
 }

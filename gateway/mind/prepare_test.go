@@ -76,10 +76,12 @@ func TestQuotedGivesEachParentOnce(t *testing.T) {
 		m.Reply = &attache.Reply{ID: to, Text: text, Quote: quote}
 		return m
 	}
-	got := quoted([]attache.Message{
+	outside := reply(16, 10, "elsewhere", "")
+	outside.Reply.External = true
+	got := quoted([]attache.Message{outside,
 		line(10, "tg:user:5", "x"), reply(11, 7, "parent", ""), reply(12, 7, "parent", "par"), reply(13, 10, "x", ""), reply(14, 8, "", ""), reply(15, 9, "", "quoted"),
 	})
-	if len(got) != 2 || got[0].ID != 7 || got[1].ID != 9 {
+	if len(got) != 3 || got[0].ID != 0 || got[0].Text != "elsewhere" || got[1].ID != 7 || got[2].ID != 9 {
 		t.Errorf("%+v", got)
 	}
 }
