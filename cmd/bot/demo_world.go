@@ -35,6 +35,7 @@ type demoChat struct {
 	about  string   // what is special here
 	try    []string // things worth saying
 	chat   *telegramsim.Chat
+	people []*demoPerson // who is in it, besides the bot
 	topics []demoTopic
 }
 
@@ -87,7 +88,7 @@ func newDemoWorld() (*demoWorld, error) {
 func (w *demoWorld) add(name, note, about string, try []string) *demoPerson {
 	key := strings.ToLower(name)
 	p := &demoPerson{key: key, note: note, user: w.sim.AddPerson(telegramsim.User{ID: int64(101 + len(w.people)), Name: name, Username: key})}
-	p.dm = demoChat{key: "dm", about: about, try: try, chat: w.sim.DM(p.user, w.bot)}
+	p.dm = demoChat{key: "dm", about: about, try: try, chat: w.sim.DM(p.user, w.bot), people: []*demoPerson{p}}
 	w.people = append(w.people, p)
 	return p
 }
@@ -98,7 +99,7 @@ func (w *demoWorld) group(as telegramsim.Chat, key, about string, try []string, 
 	for _, p := range people {
 		members = append(members, p.user)
 	}
-	c := &demoChat{key: key, about: about, try: try, chat: w.sim.AddChat(as, append(members, w.bot)...)}
+	c := &demoChat{key: key, about: about, try: try, chat: w.sim.AddChat(as, append(members, w.bot)...), people: people}
 	w.chats = append(w.chats, c)
 	return c
 }

@@ -175,7 +175,7 @@ func call(status string) string {
 	switch status {
 	case "ok", "done", "sent", "answered", "attached":
 		return "good"
-	case "running", "waiting", "stub", "silent", "ignored", "stopped":
+	case "running", "waiting", "stub", "silent", "ignored", "observed", "stopped":
 		return "open"
 	}
 	return "bad"

@@ -7,8 +7,8 @@ import (
 )
 
 // Turn is what a page shows of one turn. Its statuses are those of `attache turns`
-// (interface § 1), "waiting" before it begins, and "ignored" for a message that is
-// for nobody and so belongs to no turn; such a one has no ID.
+// (interface § 1), "waiting" before it begins, and "ignored" or "observed" for a
+// message that is not for the bot and so begins no turn; such a one has no ID.
 type Turn struct {
 	ID      int64
 	Status  string

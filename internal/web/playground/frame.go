@@ -75,7 +75,7 @@ func (s *seat) find(chat string) bool {
 	}
 	s.chat = s.chats[i]
 	topic := s.thread == 0 || slices.ContainsFunc(s.chat.Topics, func(t Topic) bool { return t.ID == s.thread })
-	return topic && (s.chat.Person == "" || s.chat.Person == s.person.Key)
+	return topic && s.chat.has(s.person)
 }
 
 // scene gathers what the place looks like.
@@ -175,7 +175,7 @@ func (x scene) title() string {
 func (p *Playground) root(w http.ResponseWriter, r *http.Request) {
 	who := p.o.People[0]
 	for _, c := range p.o.World.Look() {
-		if c.Person == "" || c.Person == who.Key {
+		if c.has(who) {
 			http.Redirect(w, r, address(who.Key, c.Key, 0), http.StatusSeeOther)
 			return
 		}

@@ -76,7 +76,6 @@ func (p *Playground) live(w http.ResponseWriter, r *http.Request) {
 func (p *Playground) await(ctx context.Context, s seat, last frame) (next frame, err error) {
 	for deadline := time.Now().Add(streamAlive); ; {
 		spell, cancel := context.WithDeadline(ctx, deadline)
-		stop := context.AfterFunc(p.bells.next(), cancel)
 		first := true
 		_ = p.o.World.Wait(spell, func() bool { // an error only means that the spell is over
 			if !first {
@@ -89,7 +88,6 @@ func (p *Playground) await(ctx context.Context, s seat, last frame) (next frame,
 			first = false
 			return err != nil || !next.same(last)
 		})
-		stop()
 		cancel()
 		if ctx.Err() != nil || err != nil || !next.same(last) || time.Now().After(deadline) {
 			return next, err

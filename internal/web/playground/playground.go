@@ -21,6 +21,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,7 +48,7 @@ type Person struct {
 	Key  string // in addresses: letters and digits
 	ID   attache.PersonID
 	Name string
-	Note string // in a word, such as "owner"; may be empty
+	Note string // who that is, in a line; may be empty
 }
 
 // Chat is one chat of the world.
@@ -57,13 +58,16 @@ type Chat struct {
 	Bot    attache.BotID // that answers there
 	Title  string
 	Kind   string   // private, group, supergroup, forum or channel
-	Person string   // key of the person whose private chat it is; empty for all others
+	People []string // keys of the people who are in it; nil: everybody
 	About  string   // what is special here, in a sentence
 	Try    []string // things worth saying here
 	Topics []Topic
 	Posts  []Post // oldest first
 	Signs  []Sign
 }
+
+// has reports whether a person is in the chat, and so sees it.
+func (c Chat) has(p Person) bool { return c.People == nil || slices.Contains(c.People, p.Key) }
 
 // Topic is a topic of a chat. General is none of them.
 type Topic struct {
@@ -160,7 +164,6 @@ type Playground struct {
 	boot    string // tells a page that it was made by an earlier process
 	done    <-chan struct{}
 	turns   turns
-	bells   bells
 	layouts layouts
 
 	mu   sync.Mutex
@@ -216,34 +219,4 @@ func New(ctx context.Context, o Options) (*Playground, error) {
 // ServeHTTP answers a browser.
 func (p *Playground) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.guard.Wrap(p.mux).ServeHTTP(w, r)
-}
-
-// Refresh tells open pages to look again at what the world does not tell of: the
-// brain's problems.
-func (p *Playground) Refresh() { p.bells.wake() }
-
-// bells wake streams that wait for something else than the world.
-type bells struct {
-	mu   sync.Mutex
-	ctx  context.Context // ends at the next ring
-	ring func()
-}
-
-// next gives a context that ends at the next ring.
-func (b *bells) next() context.Context {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ctx == nil {
-		b.ctx, b.ring = context.WithCancel(context.Background())
-	}
-	return b.ctx
-}
-
-func (b *bells) wake() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ctx != nil {
-		b.ring()
-		b.ctx = nil
-	}
 }

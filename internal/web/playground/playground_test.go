@@ -288,7 +288,7 @@ func TestStreamCarriesChanges(t *testing.T) {
 	w := newToy()
 	scene(w)
 	w.change(func() { w.chat("desk").Signs = nil })
-	p, base := serve(t, w)
+	_, base := serve(t, w)
 	s := newClient(t, base).stream("/as/cleo/desk/2/live")
 	whole := s.next()
 	if len(whole.Order) != 7 || whole.Put["rail"] == "" || whole.Put["m-5"] == "" || whole.Title == "" {
@@ -322,7 +322,6 @@ func TestStreamCarriesChanges(t *testing.T) {
 	w.mu.Lock()
 	w.bad = []attache.Problem{{File: "constitution/access.yaml", Line: 3, What: "there is no role x"}}
 	w.mu.Unlock()
-	p.Refresh()
 	if e = s.next(); !strings.Contains(e.Put["banner"], "access.yaml:3") {
 		t.Errorf("a mistake in a file changed %v", keys(e.Put))
 	}

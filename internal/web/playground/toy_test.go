@@ -142,7 +142,7 @@ func people() []playground.Person {
 func newToy() *toy {
 	w := &toy{bell: make(chan struct{}), turns: map[attache.MessageID]web.Turn{}}
 	for _, who := range people() {
-		w.chats = append(w.chats, playground.Chat{Key: "nova-" + who.Key, ID: 101, Bot: "nova", Title: "Nova", Kind: "private", Person: who.Key,
+		w.chats = append(w.chats, playground.Chat{Key: "nova-" + who.Key, ID: 101, Bot: "nova", Title: "Nova", Kind: "private", People: []string{who.Key},
 			About: "your private chat with Nova", Try: []string{"hello", "what can you do?"}})
 	}
 	w.chats = append(w.chats,

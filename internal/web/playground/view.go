@@ -329,7 +329,7 @@ func day(at time.Time) string {
 func (p *Playground) rows(s seat) []row {
 	var out []row
 	for _, c := range s.chats {
-		if c.Person != "" && c.Person != s.person.Key {
+		if !c.has(s.person) {
 			continue
 		}
 		r := p.row(s, c, 0)
@@ -391,17 +391,20 @@ func (p *Playground) see(s seat) {
 	p.read[at] = max(p.read[at], newest)
 }
 
-// voices lists whom the page can speak as. Who changes the person in a private chat
-// comes to that person's own.
+// voices lists whom the page can speak as. Who is in this chat stays in it; anybody
+// else comes to their own first chat.
 func (p *Playground) voices(s seat) []voice {
 	var out []voice
 	for _, who := range p.o.People {
-		v := voice{Person: who, URL: address(who.Key, s.chat.Key, s.thread), Hue: hue(who.ID), Here: who.Key == s.person.Key}
+		v := voice{Person: who, Hue: hue(who.ID), Here: who.Key == s.person.Key}
+		if s.chat.has(who) {
+			v.URL = address(who.Key, s.chat.Key, s.thread)
+		}
 		for _, c := range s.chats {
-			if c.Person != "" && c.Person != who.Key {
+			if !c.has(who) {
 				continue
 			}
-			if s.chat.Person != "" && c.Person == who.Key {
+			if v.URL == "" {
 				v.URL = address(who.Key, c.Key, 0)
 			}
 			v.Unread += p.unread(who, c, 0)
@@ -409,7 +412,9 @@ func (p *Playground) voices(s seat) []voice {
 				v.Unread += p.unread(who, c, t.ID)
 			}
 		}
-		out = append(out, v)
+		if v.URL != "" { // who is in no chat has nowhere to speak
+			out = append(out, v)
+		}
 	}
 	return out
 }

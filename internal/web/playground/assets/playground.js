@@ -34,18 +34,19 @@
   function apply(change) {
     if (change.title) document.title = change.title;
     const put = change.put || {};
+    const grew = document.querySelector("#signs .body"); // a draft that becomes a message was there already
     for (const id in put) {
       const old = $(id);
       if (old) Idiomorph.morph(old, put[id], gentle);
     }
-    if (change.order) arrange(change.order, put);
+    if (change.order) arrange(change.order, put, first || grew);
     first = false;
     marks();
   }
 
   // arrange brings the conversation into the given order: new entries come in, those
   // that are gone leave, all others stay the elements that they are.
-  function arrange(order, put) {
+  function arrange(order, put, still) {
     const keep = new Set(order);
     for (const e of [...messages.children]) if (!keep.has(e.id)) e.remove();
     let at = messages.firstElementChild;
@@ -53,7 +54,7 @@
       let e = $(id);
       if (!e && put[id]) {
         e = fragment(put[id]);
-        if (!first) e.classList.add("fresh");
+        if (!still) e.classList.add("fresh");
       }
       if (!e) continue;
       if (e !== at) messages.insertBefore(e, at);
