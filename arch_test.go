@@ -53,6 +53,7 @@ func floors() []floor {
 func helpers() map[string]struct{ floor, why string } {
 	return map[string]struct{ floor, why string }{
 		"internal/store/storetest": {"1", "one Postgres a test binary, one database a test; it joins postgres and store"},
+		"gateway/posts/poststest":  {"3", "a messenger that takes posts and answers as told, for the tests of posts and of the gateway"},
 		"internal/model/modeltest": {"4", "a scripted model over HTTP: a fake where the outside world begins; it counts cache hits with the rehearsal model's own cache"},
 		"internal/web/webtest":     {"0", "a real Chromium, driven over pipes: a page is worth what a browser makes of it"},
 	}
@@ -303,6 +304,9 @@ func TestArrowJudge(t *testing.T) {
 		{"internal/telegram/poll_test.go", "internal/telegramsim", true},
 		{"internal/telegram/poll.go", "internal/telegramsim", false},
 		{"internal/telegramsim/server.go", "internal/telegramsim/schema", true},
+		{"gateway/walk.go", "gateway/posts", true},
+		{"gateway/walk.go", "gateway/posts/poststest", false},
+		{"gateway/walk_test.go", "gateway/posts/poststest", true},
 		{"internal/web/page.go", "internal/doctor", false},
 		{"cmd/bot/main.go", "internal/telegramsim", true},
 	} {

@@ -82,7 +82,9 @@
 //
 // Floor 3, the walk:
 //
-//   - gateway: the order of the steps above, and the tables of updates, messages, turns and posts
+//   - gateway: the order of the steps above, and the tables of updates, messages and turns
+//   - gateway/posts: what is said: an intent before each call, its result after it, one fate a part
+//   - gateway/ledger: what was recorded of turns, posts and updates, for commands to read
 //   - gateway/mind: how a turn is answered: prompt, calls of the model and of tools, and the text in the end
 //
 // Floor 4, the hands, and stand-ins for the outside world, for tests and for a demo
@@ -101,6 +103,7 @@
 //
 // Only tests import these:
 //
+//   - gateway/posts/poststest: a messenger that takes posts and answers as it is told
 //   - internal/store/storetest: one Postgres a test binary, one database a test
 //   - internal/model/modeltest: a scripted model over HTTP
 //   - internal/web/webtest: a real browser for the tests of pages
@@ -112,6 +115,6 @@
 // with its why stands there under debug; it is judge's, in cmd/bot. What a model was
 // told: internal/prompt. An answer that looks wrong in Telegram: the parts, in
 // internal/telegram/richtext. Something said twice or not at all: the posts table and
-// its fates, in gateway. A test that must talk to Telegram: internal/telegramsim, never
+// its fates, in gateway/posts. A test that must talk to Telegram: internal/telegramsim, never
 // the network.
 package attache

@@ -2,14 +2,13 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"attache"
+	"attache/gateway/posts"
 	"attache/internal/store"
 )
 
@@ -23,12 +22,12 @@ const (
 	deadHeld  = time.Minute
 )
 
-// maxAttempts is how often a turn is begun before it is given up as failed, so
-// that a mistake of ours does not repeat a turn for ever.
-const maxAttempts = 8
+// executorLock names the lock that a living process holds on a connection of its
+// own: the server lets go of it when the process is gone, however it went.
+func executorLock(id string) string { return "executor:" + id }
 
-// register writes this process down and takes its lock; then, and each second,
-// it recovers what dead processes left.
+// register writes this process down before it begins anything, so that whatever it
+// leaves belongs to somebody who can be found dead.
 func (g *Gateway) register(ctx context.Context) error {
 	err := g.db.Retry(ctx, "registering this process", func(ctx context.Context) error {
 		_, err := g.db.Pool().Exec(ctx, `insert into attache.executors (id) values ($1) on conflict (id) do update set beat = now()`, g.o.Executor)
@@ -59,6 +58,8 @@ func (g *Gateway) beat(ctx context.Context) {
 	defer tick.Stop()
 	g.swept = time.Now()
 	for {
+		// The lock goes with its connection. It is taken anew whenever it is lost; until
+		// then the beat alone says that this process lives.
 		if lease == nil || isDone(lease.Lost()) {
 			if l, ok, err := leases.Take(ctx, executorLock(g.o.Executor)); err == nil && ok {
 				lease = l
@@ -88,46 +89,22 @@ func isDone(c <-chan struct{}) bool {
 	}
 }
 
-func executorLock(id string) string { return "executor:" + id }
-
-// sweep is what a process does each second: beat, recovery, overdue turns. One
-// query answers for all of them whether there is anything to do.
+// sweep is what a process does each second. It is the net below everything that
+// this process does sooner by itself: whatever was forgotten, by a crash or by a
+// mistake of ours, lies in the database and is found here.
 func (g *Gateway) sweep(ctx context.Context) error {
-	rows, err := g.db.Pool().Query(ctx, `
-		with me as (insert into attache.executors (id) values ($1) on conflict (id) do update set beat = now())
-		select 'turn', w.id::text from attache.turns w where w.state = 'waiting' and w.due <= now() and not exists (
-			select 1 from attache.turns r where r.bot = w.bot and r.chat = w.chat and r.thread = w.thread and r.state = 'running')
-		union all
-		select 'lost', id::text from attache.turns where state = 'running' and executor = $1 and started < now() - interval '5 seconds'
-		union all
-		select 'chrome', '' where exists (select 1 from attache.posts where turn is null and state = 'intent' and executor = $1)
-		union all
-		select 'dead', id from attache.executors where id <> $1 and ($2 or beat < now() - $3::interval)`, g.o.Executor, g.o.Alone, deadFree)
+	found, err := g.look(ctx)
 	if err != nil {
 		return err
 	}
-	found := map[string][]string{}
-	for rows.Next() {
-		var what, id string
-		if err := rows.Scan(&what, &id); err != nil {
-			rows.Close()
-			return err
-		}
-		found[what] = append(found[what], id)
+	for _, id := range found.due {
+		g.startAfter(id, 0)
 	}
-	if err := rows.Err(); err != nil {
-		return err
+	for _, id := range found.lost {
+		g.again(id)
 	}
-	for _, id := range found["turn"] {
-		n, _ := strconv.ParseInt(id, 10, 64)
-		g.startAfter(n, 0)
-	}
-	for _, id := range found["lost"] {
-		n, _ := strconv.ParseInt(id, 10, 64)
-		g.again(n)
-	}
-	if len(found["chrome"]) > 0 {
-		g.sendChrome(ctx)
+	if found.chrome {
+		g.posts.SendChrome(ctx)
 	}
 	// After an outage of the database every beat is old and every lock is free: the
 	// others are given the time to show that they live.
@@ -136,144 +113,128 @@ func (g *Gateway) sweep(ctx context.Context) error {
 	if !g.o.Alone && gap > deadFree/2 {
 		g.trust = g.swept.Add(deadFree + beatEvery)
 	}
-	if len(found["dead"]) > 0 && time.Now().After(g.trust) {
-		return g.recover(ctx, found["dead"])
+	if len(found.dead) > 0 && time.Now().After(g.trust) {
+		return g.takeOver(ctx, found.dead)
 	}
 	return nil
 }
 
-// again starts the work of a turn that is this process's and that it does not
-// do: the engine could not take it at first, or its work ended on an error.
-func (g *Gateway) again(id int64) {
-	g.mu.Lock()
-	_, doing := g.cancels[id]
-	recent := time.Since(g.redone[id]) < redoEvery
-	if !doing && !recent {
-		g.redone[id] = time.Now()
-	}
-	g.mu.Unlock()
-	if !doing && !recent {
-		g.redo(g.ctx, id)
-	}
+// finding is what a look at the database found to do.
+type finding struct {
+	due    []int64  // waiting turns whose time has come and whose place is idle
+	lost   []int64  // turns that run here as far as the database knows
+	chrome bool     // chrome of this process waits
+	dead   []string // processes whose beat is old
 }
 
-// redoEvery is how long the engine has to begin work that it was handed again.
-const redoEvery = 15 * time.Second
-
-// recover takes over what dead processes left: their running turns go on from
-// their last step, their chrome is sent, and their calls without a result are of
-// unknown fate. A lock keeps two living processes from doing it side by side.
-func (g *Gateway) recover(ctx context.Context, suspects []string) error {
-	var dead []string
-	for _, id := range suspects {
-		if g.o.Alone {
-			dead = append(dead, id)
-			continue
+// look beats and looks for what there is to do. One query does it all: an idle
+// program is one statement a second to the server.
+func (g *Gateway) look(ctx context.Context) (finding, error) {
+	var f finding
+	rows, err := g.db.Pool().Query(ctx, `
+		with me as (insert into attache.executors (id) values ($1) on conflict (id) do update set beat = now())
+		select 'due', w.id::text from attache.turns w where w.state = 'waiting' and w.due <= now() and not exists (
+			select 1 from attache.turns r where r.bot = w.bot and r.chat = w.chat and r.thread = w.thread and r.state = 'running')
+		union all
+		select 'lost', id::text from attache.turns where state = 'running' and executor = $1 and started < now() - interval '5 seconds'
+		union all
+		select 'chrome', '' where `+posts.ChromeWaits+`
+		union all
+		select 'dead', id from attache.executors where id <> $1 and ($2 or beat < now() - $3::interval)`, g.o.Executor, g.o.Alone, deadFree)
+	if err != nil {
+		return f, err
+	}
+	var what, id string
+	_, err = pgx.ForEachRow(rows, []any{&what, &id}, func() error {
+		turn, _ := strconv.ParseInt(id, 10, 64) // 0 where id is no turn's
+		switch what {
+		case "due":
+			f.due = append(f.due, turn)
+		case "lost":
+			f.lost = append(f.lost, turn)
+		case "chrome":
+			f.chrome = true
+		case "dead":
+			f.dead = append(f.dead, id)
 		}
-		free, err := g.db.Free(ctx, executorLock(id))
+		return nil
+	})
+	return f, err
+}
+
+// takeOver makes what dead processes left this process's own: their running turns
+// go on from their last step, their chrome is sent, and their calls without a
+// result are of unknown fate.
+func (g *Gateway) takeOver(ctx context.Context, suspects []string) error {
+	dead, err := g.dead(ctx, suspects)
+	if err != nil {
+		return err
+	}
+	var turns []int64
+	var lost int
+	after := func() {}
+	err = g.db.InTx(ctx, func(tx store.Tx) error {
+		gone, err := g.bury(ctx, tx, dead)
+		if err != nil || len(gone) == 0 {
+			return err
+		}
+		rows, err := tx.Query(ctx, `update attache.turns set executor = $1, attempt = attempt + 1 where state = 'running' and executor = any($2) returning id`,
+			g.o.Executor, gone)
 		if err != nil {
 			return err
 		}
-		if free {
-			dead = append(dead, id)
+		if turns, err = collect[int64](rows); err != nil {
+			return err
 		}
-	}
-	var turns []int64
-	var lost []row
-	err := g.db.InTx(ctx, func(tx store.Tx) (err error) {
-		turns, lost, err = g.inherit(ctx, tx, dead)
+		lost, after, err = g.posts.Inherit(ctx, tx, gone)
 		return err
 	})
-	if err != nil || len(turns)+len(lost) == 0 {
+	if err != nil || len(turns)+lost == 0 {
 		return err
 	}
-	g.log.Info("work of a dead process is taken over", "turns", len(turns), "posts", len(lost))
-	for _, r := range lost {
-		g.tell(r, attache.Delivery{Fate: attache.FateUnknown, Why: "the process ended during the call"})
-	}
+	g.log.Info("work of a dead process is taken over", "turns", len(turns), "posts", lost)
+	after()
 	for _, id := range turns {
 		g.mu.Lock()
-		g.redone[id] = time.Now()
+		g.redone[id] = time.Now() // or the sweep would hand it to the engine a second time
 		g.mu.Unlock()
 		g.redo(ctx, id)
 	}
 	return nil
 }
 
-// inherit makes everything of dead processes this process's own.
-func (g *Gateway) inherit(ctx context.Context, tx store.Tx, dead []string) (turns []int64, lost []row, err error) {
-	var got bool
-	if err := tx.QueryRow(ctx, `select pg_try_advisory_xact_lock(hashtext('attache.recovery'), 0)`).Scan(&got); err != nil || !got {
-		return nil, nil, err
+// dead picks the processes whose lock is free. Whoever is alone need not ask: the
+// lock of its data folder says that no other process can live.
+func (g *Gateway) dead(ctx context.Context, suspects []string) (dead []string, err error) {
+	if g.o.Alone {
+		return suspects, nil
 	}
-	// Processes whose beat stopped long ago are dead although their lock is held.
+	for _, id := range suspects {
+		free, err := g.db.Free(ctx, executorLock(id))
+		if err != nil {
+			return nil, err
+		}
+		if free {
+			dead = append(dead, id)
+		}
+	}
+	return dead, nil
+}
+
+// bury strikes dead processes off, and those whose beat stopped long ago although
+// their lock is held, and names them. A lock lets one living process do it; for
+// the others there is nobody to bury.
+func (g *Gateway) bury(ctx context.Context, tx store.Tx, dead []string) ([]string, error) {
+	var mine bool
+	if err := tx.QueryRow(ctx, `select pg_try_advisory_xact_lock(hashtext('attache.recovery'), 0)`).Scan(&mine); err != nil || !mine {
+		return nil, err
+	}
 	rows, err := tx.Query(ctx, `delete from attache.executors where id <> $1 and (id = any($2) or beat < now() - $3::interval) returning id`,
 		g.o.Executor, dead, deadHeld)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	gone, err := collect[string](rows)
-	if err != nil || len(gone) == 0 {
-		return nil, nil, err
-	}
-	rows, err = tx.Query(ctx, `update attache.turns set executor = $1, attempt = attempt + 1 where state = 'running' and executor = any($2) returning id`,
-		g.o.Executor, gone)
-	if err != nil {
-		return nil, nil, err
-	}
-	if turns, err = collect[int64](rows); err != nil {
-		return nil, nil, err
-	}
-	rows, err = tx.Query(ctx, `update attache.posts set executor = $1,
-			state = case state when 'sending' then 'unknown' else state end,
-			why = case state when 'sending' then 'the process ended during the call' else why end,
-			done = case state when 'sending' then now() end
-		where turn is null and state in ('intent', 'sending') and executor = any($2) returning `+postColumns, g.o.Executor, gone)
-	if err != nil {
-		return nil, nil, err
-	}
-	posts, err := pgx.CollectRows(rows, readRow)
-	return turns, unknownOf(posts), err
-}
-
-// unknownOf picks the posts whose fate nobody knows.
-func unknownOf(posts []row) (lost []row) {
-	for _, p := range posts {
-		if p.state == "unknown" {
-			lost = append(lost, p)
-		}
-	}
-	return lost
+	return collect[string](rows)
 }
 
 func collect[T any](rows pgx.Rows) ([]T, error) { return pgx.CollectRows(rows, pgx.RowTo[T]) }
-
-// redo has the engine go on with a turn: from its journal if it has one, from our
-// own tables if it has not (the process died between the two, or the journal has
-// another shape; architecture § 3).
-func (g *Gateway) redo(ctx context.Context, id int64) {
-	work := workID(id)
-	resumed := false
-	err := g.db.Retry(ctx, "taking up a turn", func(context.Context) (err error) {
-		resumed, err = g.o.Engine.Resume(work)
-		return err
-	})
-	if err == nil && resumed {
-		return
-	}
-	if err == nil {
-		var attempt int
-		err = g.db.Retry(ctx, "taking up a turn", func(ctx context.Context) error {
-			return g.db.Pool().QueryRow(ctx, `update attache.turns set attempt = attempt + 1 where id = $1 returning attempt`, id).Scan(&attempt)
-		})
-		switch {
-		case err == nil && attempt > maxAttempts:
-			err = g.finish(ctx, Turn{ID: id}, outcome{state: "failed", why: "it ended on an error each time it was begun; the log has them"}, time.Now())
-		case err == nil:
-			g.run(id, fmt.Sprintf("%s.%d", work, attempt))
-		}
-	}
-	if err != nil && !errors.Is(err, context.Canceled) {
-		g.log.Error("a turn could not be taken up; it is tried again", "turn", id, "err", err)
-	}
-}

@@ -3,158 +3,35 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"attache"
+	"attache/gateway/ledger"
+	"attache/gateway/posts/poststest"
 	"attache/internal/engine"
 	"attache/internal/store"
 	"attache/internal/store/storetest"
 )
 
-// params is the wire form of the fake messenger.
-type params struct {
-	Chat   attache.ChatID
-	Thread attache.ThreadID
-	Reply  attache.MessageID
-	Text   string
-}
-
-// messenger stands in for Telegram: it takes posts and answers as told.
-type messenger struct {
-	mu      sync.Mutex
-	changed *sync.Cond
-	posts   []params
-	answers []attache.Delivery // for the next calls; then everything is sent
-	gate    chan struct{}      // when set, each call waits for a token
-	calls   int
-}
-
-func newMessenger() *messenger {
-	m := &messenger{}
-	m.changed = sync.NewCond(&m.mu)
-	return m
-}
-
-func (m *messenger) Ready(attache.ChatID) bool                         { return true }
-func (m *messenger) Clear(ctx context.Context, _ attache.ChatID) error { return ctx.Err() }
-
-func (m *messenger) Deliver(_ context.Context, p attache.Part) attache.Delivery {
-	if m.gate != nil {
-		<-m.gate
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	defer m.changed.Broadcast()
-	m.calls++
-	if len(m.answers) > 0 {
-		d := m.answers[0]
-		m.answers = m.answers[1:]
-		if d.Fate != attache.FateSent {
-			return d
-		}
-	}
-	var x params
-	if err := json.Unmarshal(p.Params, &x); err != nil {
-		return attache.Delivery{Fate: attache.FateRefused, Refusal: attache.RefusalOther, Why: err.Error()}
-	}
-	m.posts = append(m.posts, x)
-	return attache.Delivery{Fate: attache.FateSent, Messages: []attache.MessageID{attache.MessageID(1000 + len(m.posts))}, Thread: x.Thread}
-}
-
-// texts waits until n posts have come and gives their texts in order.
-func (m *messenger) texts(t *testing.T, n int) []string {
-	t.Helper()
-	posts := m.wait(t, n)
-	out := make([]string, len(posts))
-	for i, p := range posts {
-		out[i] = p.Text
-	}
-	return out
-}
-
-func (m *messenger) wait(t *testing.T, n int) []params {
-	t.Helper()
-	deadline := time.AfterFunc(20*time.Second, func() { m.changed.Broadcast() })
-	defer deadline.Stop()
-	end := time.Now().Add(20 * time.Second)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for len(m.posts) < n {
-		if time.Now().After(end) {
-			t.Fatalf("%d posts came, %d were awaited: %v", len(m.posts), n, m.posts)
-		}
-		m.changed.Wait()
-	}
-	return slices.Clone(m.posts)
-}
-
-func compose(o attache.Outgoing) []attache.Part {
-	if strings.TrimSpace(o.Markdown) == "" {
-		return nil
-	}
-	var parts []attache.Part
-	texts := strings.Split(o.Markdown, "|")
-	if o.Format == attache.FormatRich {
-		texts = []string{o.Markdown} // a rich message is never cut
-	}
-	for i, text := range texts {
-		x := params{Chat: o.Place.Chat, Thread: o.Place.Thread, Text: text}
-		if i == 0 {
-			x.Reply = o.ReplyTo
-		}
-		raw, err := json.Marshal(x)
-		if err != nil {
-			panic(err)
-		}
-		parts = append(parts, attache.Part{Method: "say", Params: raw, Text: text, Format: o.Format})
-	}
-	return parts
-}
-
-func simpler(p attache.Part) []attache.Part {
-	var x params
-	if err := json.Unmarshal(p.Params, &x); err != nil {
-		panic(err)
-	}
-	o := attache.Outgoing{Place: attache.Place{Chat: x.Chat, Thread: x.Thread}, Markdown: p.Text, ReplyTo: x.Reply}
-	switch p.Format {
-	case attache.FormatRich:
-		o.Format = attache.FormatEntities
-	case attache.FormatEntities:
-		o.Format = attache.FormatPlain
-	default:
-		return nil
-	}
-	return compose(o)
-}
-
-func retarget(p attache.Part, to attache.Place) attache.Part {
-	var x params
-	if err := json.Unmarshal(p.Params, &x); err != nil {
-		panic(err)
-	}
-	x.Chat, x.Thread, x.Reply = to.Chat, to.Thread, 0
-	p.Params, _ = json.Marshal(x)
-	return p
-}
-
 // world is a gateway with one bot on a database of its own.
 type world struct {
-	t      *testing.T
-	db     *store.DB
-	g      *Gateway
-	m      *messenger
-	answer func(context.Context, Turn) (Answer, error)
-	judge  func(attache.Message) Verdict
-	next   int64
-	stop   func()
-	freeze func() // ends the process's loops, and leaves its calls hanging
+	t       *testing.T
+	db      *store.DB
+	g       *Gateway
+	m       *poststest.Messenger
+	answer  func(context.Context, Turn) (Answer, error)
+	judge   func(attache.Message) Verdict
+	next    int64
+	ended   atomic.Int64 // turns that were counted
+	dropped atomic.Int64 // the last turn that left nothing in the history
+	stop    func()
+	freeze  func() // ends the process's loops, and leaves its calls hanging
 }
 
 func echoTurn(_ context.Context, t Turn) (Answer, error) {
@@ -166,7 +43,7 @@ func echoTurn(_ context.Context, t Turn) (Answer, error) {
 }
 
 func newWorld(t *testing.T, change ...func(*world)) *world {
-	w := &world{t: t, db: storetest.New(t), m: newMessenger(), answer: echoTurn,
+	w := &world{t: t, db: storetest.New(t), m: poststest.New(), answer: echoTurn,
 		judge: func(m attache.Message) Verdict { return Verdict{Act: ActAnswer} }}
 	for _, c := range change {
 		c(w)
@@ -190,8 +67,7 @@ func (w *world) startWith(executor string, then func(serve func())) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.g, err = New(ctx, Options{DB: w.db, Engine: e, Executor: executor, Alone: true, Log: log, Compose: compose, Simpler: simpler, Retarget: retarget,
-		Answer: func(ctx context.Context, _ engine.Run, t Turn) (Answer, error) { return w.answer(ctx, t) }})
+	w.g, err = New(ctx, w.options(e, executor, log))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -212,6 +88,25 @@ func (w *world) startWith(executor string, then func(serve func())) {
 		}
 	})
 	w.t.Cleanup(w.stop)
+}
+
+// options wires a process of the world.
+func (w *world) options(e *engine.Engine, executor string, log *slog.Logger) Options {
+	return Options{
+		DB: w.db, Engine: e, Executor: executor, Alone: true, Log: log, Forms: poststest.Forms(),
+		Answer: func(ctx context.Context, _ engine.Run, t Turn) (Answer, error) { return w.answer(ctx, t) },
+		New:    func(context.Context, store.Tx, attache.Place) error { return nil },
+		Moved:  func(context.Context, store.Tx, attache.BotID, attache.Migration) error { return nil },
+		Dropped: func(_ context.Context, turn int64) error {
+			w.dropped.Store(turn)
+			return nil
+		},
+		CountUpdate: func(attache.BotID, string) {},
+		CountTurn:   func(attache.BotID, string, time.Duration) { w.ended.Add(1) },
+		CountPost:   func(attache.BotID, attache.Fate) {},
+		Keep:        func() Retention { return Retention{Updates: time.Hour, Room: time.Hour, Turns: time.Hour} },
+		Forget:      func(context.Context, time.Time) error { return nil },
+	}
 }
 
 func decode(raw []byte) (attache.Update, error) {
@@ -253,7 +148,7 @@ func msg(chat attache.ChatID, id attache.MessageID, text string) attache.Message
 func TestMessagesOfOneBatchMakeOneTurn(t *testing.T) {
 	w := newWorld(t)
 	w.say(msg(5, 1, "a"), msg(5, 2, "b"), msg(6, 1, "other"))
-	got := w.m.texts(t, 2)
+	got := w.m.Texts(t, 2)
 	slices.Sort(got)
 	if want := []string{"a+b", "other"}; !slices.Equal(got, want) {
 		t.Fatalf("posts %q, want %q", got, want)
@@ -262,14 +157,14 @@ func TestMessagesOfOneBatchMakeOneTurn(t *testing.T) {
 
 func TestMessagesDuringATurnMakeTheNext(t *testing.T) {
 	w := newWorld(t)
-	w.m.gate = make(chan struct{})
+	w.m.Gate = make(chan struct{})
 	w.say(msg(5, 1, "first"))
 	w.until("the first turn runs", func() bool { return w.count(`select count(*) from attache.turns where state = 'running'`) == 1 })
 	w.say(msg(5, 2, "second"))
 	w.say(msg(5, 3, "third"))
 	w.until("a turn waits", func() bool { return w.count(`select count(*) from attache.turns where state = 'waiting'`) == 1 })
-	close(w.m.gate)
-	if got, want := w.m.texts(t, 2), []string{"first", "second+third"}; !slices.Equal(got, want) {
+	close(w.m.Gate)
+	if got, want := w.m.Texts(t, 2), []string{"first", "second+third"}; !slices.Equal(got, want) {
 		t.Fatalf("posts %q, want %q", got, want)
 	}
 }
@@ -278,7 +173,7 @@ func TestMessagesDuringATurnMakeTheNext(t *testing.T) {
 // that comes late must not give the running turn what waits for the next.
 func TestALateStartTakesNothing(t *testing.T) {
 	w := newWorld(t)
-	w.m.gate = make(chan struct{})
+	w.m.Gate = make(chan struct{})
 	w.say(msg(5, 1, "first"))
 	w.until("the first turn runs", func() bool { return w.count(`select count(*) from attache.turns where state = 'running'`) == 1 })
 	w.say(msg(5, 2, "second"))
@@ -287,8 +182,8 @@ func TestALateStartTakesNothing(t *testing.T) {
 	if got, ok, err := w.g.claim(t.Context(), id); err != nil || ok || len(got.Messages) > 0 {
 		t.Errorf("a second start of a running turn took %d messages, %v, %v", len(got.Messages), ok, err)
 	}
-	close(w.m.gate)
-	if got := w.m.texts(t, 2); !slices.Equal(got, []string{"first", "second"}) {
+	close(w.m.Gate)
+	if got := w.m.Texts(t, 2); !slices.Equal(got, []string{"first", "second"}) {
 		t.Errorf("posts %q", got)
 	}
 }
@@ -296,10 +191,10 @@ func TestALateStartTakesNothing(t *testing.T) {
 func TestARepeatedMessageIsAnsweredOnce(t *testing.T) {
 	w := newWorld(t)
 	w.say(msg(5, 1, "a"))
-	w.m.texts(t, 1)
+	w.m.Texts(t, 1)
 	w.say(msg(5, 1, "a")) // another update id, the same message
 	w.say(msg(5, 2, "b"))
-	if got, want := w.m.texts(t, 2), []string{"a", "b"}; !slices.Equal(got, want) {
+	if got, want := w.m.Texts(t, 2), []string{"a", "b"}; !slices.Equal(got, want) {
 		t.Fatalf("posts %q, want %q", got, want)
 	}
 }
@@ -315,7 +210,7 @@ func TestAnEditInsideTheWindowReplaces(t *testing.T) {
 		return w.count(`select count(*) from attache.messages where body->>'text' = 'right'`) == 1
 	})
 	w.due()
-	if got := w.m.texts(t, 1); got[0] != "right+more" {
+	if got := w.m.Texts(t, 1); got[0] != "right+more" {
 		t.Fatalf("post %q, want right+more", got[0])
 	}
 }
@@ -340,21 +235,21 @@ func TestStopEndsBurstAndTurn(t *testing.T) {
 	})
 	w.say(msg(5, 1, "slow"))
 	w.say(msg(5, 2, "/stop"))
-	if got := w.m.texts(t, 1); got[0] != "Stopped." {
+	if got := w.m.Texts(t, 1); got[0] != "Stopped." {
 		t.Fatalf("post %q", got[0])
 	}
 	w.say(msg(5, 3, "/stop"))
-	if got := w.m.texts(t, 2); got[1] != "Nothing is running here." {
+	if got := w.m.Texts(t, 2); got[1] != "Nothing is running here." {
 		t.Fatalf("post %q", got[1])
 	}
 	w.say(msg(5, 4, "after"))
-	if got := w.m.texts(t, 3); got[2] != "after" {
+	if got := w.m.Texts(t, 3); got[2] != "after" {
 		t.Fatalf("post %q: the stopped burst came back", got[2])
 	}
 	w.say(msg(5, 5, "long"))
 	w.until("the long turn runs", func() bool { return w.count(`select count(*) from attache.turns where state = 'running'`) == 1 })
 	w.say(msg(5, 6, "/stop"))
-	if got := w.m.texts(t, 4); got[3] != "Stopped." {
+	if got := w.m.Texts(t, 4); got[3] != "Stopped." {
 		t.Fatalf("post %q", got[3])
 	}
 	w.until("the turn is stopped", func() bool { return w.count(`select count(*) from attache.turns where state = 'stopped'`) == 2 })
@@ -370,7 +265,7 @@ func TestStopInOneBatchWithTheTextEndsIt(t *testing.T) {
 		}
 	})
 	w.say(msg(5, 1, "text"), msg(5, 2, "/stop"), msg(5, 3, "later"))
-	got := w.m.texts(t, 2)
+	got := w.m.Texts(t, 2)
 	if !slices.Equal(got, []string{"Stopped.", "later"}) {
 		t.Fatalf("posts %q", got)
 	}
@@ -386,13 +281,13 @@ func TestABrokenUpdateIsKeptAndPassedBy(t *testing.T) {
 	}
 	poison := msg(5, 1, "poison \x00 that jsonb refuses")
 	w.say(poison, msg(5, 2, "good"))
-	if got := w.m.texts(t, 1); got[0] != "good" {
+	if got := w.m.Texts(t, 1); got[0] != "good" {
 		t.Fatalf("post %q, want good", got[0])
 	}
 	if n := w.count(`select count(*) from attache.updates where state = 'broken' and length(raw) > 0`); n != 3 {
 		t.Fatalf("%d updates are set aside, want 3", n)
 	}
-	found, err := ReadTroubles(context.Background(), w.db, time.Now().Add(-time.Hour))
+	found, err := ledger.ReadTroubles(context.Background(), w.db, time.Now().Add(-time.Hour))
 	if err != nil || len(found.Broken) != 3 {
 		t.Fatalf("troubles %+v, %v", found, err)
 	}
@@ -407,45 +302,48 @@ func TestNoRuleLeavesNoText(t *testing.T) {
 	}
 }
 
-func TestFatesOfParts(t *testing.T) {
+// The fates of posts are told in gateway/posts; here is what they make of the turn.
+func TestWhatPostsMakeOfTheirTurn(t *testing.T) {
 	refuse := func(r attache.Refusal) attache.Delivery {
 		return attache.Delivery{Fate: attache.FateRefused, Refusal: r, Why: "no: " + string(r)}
 	}
 	for _, c := range []struct {
-		name    string
-		answers []attache.Delivery
-		answer  Answer
-		posts   []string
-		states  string
-		turn    string
+		name       string
+		answers    []attache.Delivery
+		answer     Answer
+		state, why string
+		chat       attache.ChatID
+		dropped    bool
 	}{
-		{"held and sent again", []attache.Delivery{{Fate: attache.FateHeld, After: time.Millisecond}}, Answer{Markdown: "a"}, []string{"a"}, "sent", "answered"},
-		{"unknown is not repeated", []attache.Delivery{{Fate: attache.FateUnknown, Why: "cut"}}, Answer{Markdown: "a|b"}, []string{"b"}, "unknown,sent", "answered"},
-		{"refused for good", []attache.Delivery{refuse(attache.RefusalRights)}, Answer{Markdown: "a"}, nil, "refused", "failed"},
-		{"rich becomes entities", []attache.Delivery{refuse(attache.RefusalFormat)}, Answer{Markdown: "a|b", Format: attache.FormatRich}, []string{"a", "b"}, "sent,sent", "answered"},
-		{"entities become plain", []attache.Delivery{{Fate: attache.FateSent}, refuse(attache.RefusalFormat)}, Answer{Markdown: "a|b|c", Format: attache.FormatEntities}, []string{"a", "b", "c"}, "sent,sent,sent", "answered"},
-		{"plain refused is the end", []attache.Delivery{refuse(attache.RefusalFormat)}, Answer{Markdown: "a", Format: attache.FormatPlain}, nil, "refused", "failed"},
-		{"the topic is gone and that is that", []attache.Delivery{refuse(attache.RefusalThread)}, Answer{Markdown: "a"}, nil, "refused", "failed"},
-		{"the topic is gone and the rule says chat", []attache.Delivery{refuse(attache.RefusalThread)}, Answer{Markdown: "a", Gone: "chat"}, []string{"a"}, "sent", "answered"},
-		{"the group has moved", []attache.Delivery{{Fate: attache.FateRefused, Refusal: attache.RefusalMigrated, MovedTo: -100900}}, Answer{Markdown: "a|b"}, []string{"a", "b"}, "sent,sent", "answered"},
+		{name: "sent", answer: Answer{Markdown: "a|b"}, state: "answered", chat: -9},
+		{name: "one part of unknown fate", answers: []attache.Delivery{{Fate: attache.FateUnknown, Why: "cut"}}, answer: Answer{Markdown: "a|b"}, state: "answered", why: "cut", chat: -9},
+		{name: "refused for good", answers: []attache.Delivery{refuse(attache.RefusalRights)}, answer: Answer{Markdown: "a"}, state: "failed", why: "no: rights", chat: -9, dropped: true},
+		{name: "the topic is gone", answers: []attache.Delivery{refuse(attache.RefusalThread)}, answer: Answer{Markdown: "a", Gone: "drop"}, state: "failed", why: "no: thread", chat: -9, dropped: true},
+		{name: "the topic is gone and the rule says chat", answers: []attache.Delivery{refuse(attache.RefusalThread)}, answer: Answer{Markdown: "a", Gone: "chat"}, state: "answered", chat: -9},
+		{name: "the group has moved", answers: []attache.Delivery{{Fate: attache.FateRefused, Refusal: attache.RefusalMigrated, MovedTo: -100900}}, answer: Answer{Markdown: "a|b"}, state: "answered", chat: -100900},
+		{name: "nothing to say", answer: Answer{Why: "the role is silent"}, state: "silent", why: "the role is silent", chat: -9, dropped: true},
+		{name: "nothing is left once formatted", answer: Answer{Markdown: " "}, state: "silent", why: "the answer is empty once it is formatted", chat: -9, dropped: true},
+		{name: "a failure that says so", answer: Answer{Markdown: "I could not.", Failed: true, Why: "broke"}, state: "failed", why: "broke", chat: -9},
+		{name: "a failure without words", answer: Answer{Failed: true, Why: "broke"}, state: "failed", why: "broke", chat: -9, dropped: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, func(w *world) {
-				w.m.answers = c.answers
+				w.m.Answers = c.answers
 				w.answer = func(context.Context, Turn) (Answer, error) { return c.answer, nil }
 			})
 			m := msg(-9, 1, "x")
 			m.Place.Thread = 42
 			w.say(m)
 			w.until("the turn ended", func() bool { return w.count(`select count(*) from attache.turns where ended is not null`) == 1 })
-			if got := w.m.texts(t, len(c.posts)); !slices.Equal(got, c.posts) && len(got)+len(c.posts) > 0 {
-				t.Errorf("posts %q, want %q", got, c.posts)
+			turns, err := ledger.ReadTurns(t.Context(), w.db, c.chat, 10)
+			if err != nil || len(turns) != 1 {
+				t.Fatalf("turns %+v, %v", turns, err)
 			}
-			if got := w.text(`select string_agg(state, ',' order by part) from attache.posts`); got != c.states {
-				t.Errorf("states %s, want %s", got, c.states)
+			if r := turns[0]; r.Status != c.state || r.Why != c.why || r.Ended.IsZero() {
+				t.Errorf("turn %s, %q; want %s, %q", r.Status, r.Why, c.state, c.why)
 			}
-			if got := w.text(`select state from attache.turns`); got != c.turn {
-				t.Errorf("turn %s, want %s", got, c.turn)
+			if dropped := w.dropped.Load() == turns[0].ID; dropped != c.dropped {
+				t.Errorf("dropped from the history: %v, want %v", dropped, c.dropped)
 			}
 		})
 	}
@@ -459,7 +357,7 @@ func TestAMigratedGroupGoesOnUnderItsNewNumber(t *testing.T) {
 	w.keep(attache.Update{Kind: "message", Migrated: &attache.Migration{From: -9, To: -1009}})
 	w.keep(attache.Update{Kind: "message", Migrated: &attache.Migration{From: -9, To: -1009}}) // told twice
 	w.say(msg(-9, 2, "late, under the old number"), msg(-1009, 3, "after"))
-	posts := w.m.wait(t, 1)
+	posts := w.m.Wait(t, 1)
 	for _, p := range posts {
 		if p.Chat != -1009 {
 			t.Errorf("post %+v went to the old group", p)
@@ -472,24 +370,29 @@ func TestAMigratedGroupGoesOnUnderItsNewNumber(t *testing.T) {
 
 func TestADeadProcessLeavesItsWork(t *testing.T) {
 	w := newWorld(t)
-	w.m.gate = make(chan struct{})
+	w.m.Gate = make(chan struct{})
 	w.say(msg(5, 1, "in the air"), msg(6, 1, "also"))
 	w.until("both calls are made", func() bool { return w.count(`select count(*) from attache.posts where state = 'sending'`) == 2 })
 	// What a kill leaves: a running turn whose process is gone. A second one takes
 	// over while the first hangs in its calls, as a frozen process would.
 	frozen := w.m
 	w.freeze()
-	w.m = newMessenger()
+	w.m = poststest.New()
 	w.start("two")
 	w.until("the turns are closed", func() bool { return w.count(`select count(*) from attache.turns where ended is not null`) == 2 })
 	if n := w.count(`select count(*) from attache.posts where state = 'unknown'`); n != 2 {
 		t.Errorf("%d posts are unknown, want 2", n)
 	}
-	close(frozen.gate) // the first process thaws; its turns are not its own any more
-	frozen.wait(t, 2)
+	close(frozen.Gate) // the first process thaws; its turns are not its own any more
+	frozen.Wait(t, 2)
 	w.say(msg(5, 2, "next"))
-	if got := w.m.texts(t, 1); got[0] != "next" {
+	if got := w.m.Texts(t, 1); got[0] != "next" {
 		t.Errorf("post %q, want next: an unknown post was repeated", got[0])
+	}
+	w.until("the next turn is closed", func() bool { return w.count(`select count(*) from attache.turns where ended is not null`) == 3 })
+	w.stop()
+	if n := w.ended.Load(); n != 3 {
+		t.Errorf("%d turns were counted, want 3: the thawed process ended none", n)
 	}
 }
 
@@ -546,9 +449,13 @@ func (w *world) until(what string, fact func() bool) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
 	for !fact() {
-		if err := pause(ctx, 5*time.Millisecond); errors.Is(err, context.DeadlineExceeded) {
+		select {
+		case <-ctx.Done():
 			w.t.Fatal("it never came to pass that " + what)
+		case <-look.C:
 		}
 	}
 }

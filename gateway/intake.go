@@ -2,17 +2,17 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"attache"
-	"attache/engage"
 	"attache/internal/engine"
 	"attache/internal/store"
 )
 
-// batch is how many kept updates are handled in one transaction.
+// batch is how many kept updates are handled in one transaction: enough that a
+// backlog of thousands takes seconds, and few enough that the first of them need
+// not wait for the last.
 const batch = 200
 
 // intake handles the kept updates of one bot, in the order of their arrival.
@@ -22,7 +22,8 @@ type intake struct {
 	wake chan struct{}
 }
 
-// poke tells the intake that updates were kept.
+// poke tells the intake that updates were kept. One wake-up that waits is enough for
+// any number of them, and who keeps updates never waits for who handles them.
 func (in *intake) poke() {
 	select {
 	case in.wake <- struct{}{}:
@@ -59,26 +60,25 @@ func (in *intake) run(ctx context.Context) {
 	}
 }
 
-// kept is one row of attache.updates with what it was read as.
+// kept is one row of attache.updates with what it was read as, and what it comes to.
 type kept struct {
 	id     int64
 	raw    []byte
-	update attache.Update
 	kind   string
 	broken string // why it does not decode
-	act    verdicts
 	what   string // for counting: the act, the kind, or broken
+	silent bool   // no rule lets it in: its content is emptied
+	inputs []input
+	deeds  []deed
 }
 
-// verdicts collects what one batch, or one update of it, comes to.
-type verdicts struct {
-	inputs  []input
-	edits   []attache.Message
-	chrome  []attache.Outgoing
-	stops   []attache.Place
-	news    []attache.Place
-	moves   []attache.Migration
-	silence []int64
+// deed is one thing that an update asks for besides being heard. It is done in the
+// transaction that marks the update handled, so that it is done once.
+type deed func(ctx context.Context, tx store.Tx, after *settled) error
+
+// pass makes the update one that is set aside, whatever it seemed to ask for.
+func (k *kept) pass(why string) {
+	k.broken, k.what, k.silent, k.inputs, k.deeds = why, "broken", false, nil, nil
 }
 
 // input is a message that was judged.
@@ -112,7 +112,7 @@ func (in *intake) some(ctx context.Context) (int, error) {
 				return i, err
 			}
 			in.g.log.Error("an update could not be handled and was set aside", "bot", in.bot.ID, "update", one[0].id, "err", err)
-			one[0].broken, one[0].act = err.Error(), verdicts{}
+			one[0].pass(err.Error())
 			if err := in.settle(ctx, one); err != nil {
 				return i, err
 			}
@@ -126,32 +126,32 @@ func (in *intake) some(ctx context.Context) (int, error) {
 func (in *intake) read(ctx context.Context, k *kept) error {
 	defer func() {
 		if r := recover(); r != nil { // a decoder's mistake must not stop the bot
-			k.broken, k.act = fmt.Sprintf("panic: %v", r), verdicts{}
+			k.pass(fmt.Sprintf("panic: %v", r))
 		}
 	}()
 	u, err := in.bot.Decode(k.raw)
 	if err != nil {
-		k.broken = err.Error()
+		k.pass(err.Error())
 		in.g.log.Warn("an update does not decode; it is kept and passed by", "bot", in.bot.ID, "update", k.id, "err", err)
 		return nil
 	}
-	k.update, k.kind, k.what = u, u.Kind, u.Kind
+	k.kind, k.what = u.Kind, u.Kind
 	switch {
 	case u.Message != nil:
-		if err := in.g.learnFormer(ctx, in.bot.ID, u.Message.Place.Chat); err != nil {
+		if err := in.g.former.learn(ctx, in.bot.ID, u.Message.Place.Chat); err != nil {
 			return err
 		}
 		in.take(k, *u.Message, in.bot.Judge(*u.Message))
-	case u.Press != nil && in.bot.Press != nil:
+	case u.Press != nil:
 		m, v := in.bot.Press(*u.Press, k.id)
 		in.take(k, m, v)
 	case u.Edited != nil:
-		k.act.edits = append(k.act.edits, *u.Edited)
+		k.deeds = append(k.deeds, in.edit(*u.Edited, k.id))
 	case u.Migrated != nil:
-		in.g.noteFormer(in.bot.ID, *u.Migrated)
-		k.act.moves = append(k.act.moves, *u.Migrated)
+		in.g.former.note(in.bot.ID, *u.Migrated)
+		k.deeds = append(k.deeds, in.move(*u.Migrated))
 	case u.Stopped != nil:
-		k.act.stops = append(k.act.stops, *u.Stopped)
+		k.deeds = append(k.deeds, in.stop(*u.Stopped))
 	case u.Member != nil && u.Member.Self:
 		in.g.log.Info("the bot's standing in a chat changed", "bot", in.bot.ID, "chat", u.Member.Chat,
 			"person", u.Member.Person.ID, "why", u.Member.Was+" to "+u.Member.Now)
@@ -166,22 +166,22 @@ func (in *intake) take(k *kept, m attache.Message, v Verdict) {
 		"person", m.From.ID, "update", k.id, "act", v.Act, "why", v.Why)
 	switch v.Act {
 	case ActAnswer:
-		k.act.inputs = append(k.act.inputs, input{m, "input", v.Quiet})
+		k.inputs = append(k.inputs, input{m, "input", v.Quiet})
 	case ActObserve:
-		k.act.inputs = append(k.act.inputs, input{m, "room", 0})
+		k.inputs = append(k.inputs, input{m, "room", 0})
 	case ActSilence:
-		k.act.silence = append(k.act.silence, k.id)
+		k.silent = true
 	case ActStop:
-		k.act.stops = append(k.act.stops, m.Place)
+		k.deeds = append(k.deeds, in.stop(m.Place))
 	case ActNew:
-		k.act.news = append(k.act.news, m.Place)
-		k.act.chrome = append(k.act.chrome, attache.Outgoing{Place: m.Place, Markdown: v.Say, Format: attache.FormatEntities})
+		k.deeds = append(k.deeds, in.renew(m.Place), in.chrome(m.Place, v.Say))
 	case ActReply:
-		k.act.chrome = append(k.act.chrome, attache.Outgoing{Place: m.Place, Markdown: v.Say, Format: attache.FormatEntities})
+		k.deeds = append(k.deeds, in.chrome(m.Place, v.Say))
 	}
 }
 
-// settled is what a transaction of the intake leaves to do after its commit.
+// settled is what a transaction of the intake leaves to do after its commit. All of
+// it is haste: a process that dies before it does any leaves it to the sweep.
 type settled struct {
 	due   map[int64]time.Duration // waiting turns and the time until they are due
 	stops []int64                 // running turns that were told to stop
@@ -206,18 +206,15 @@ func (in *intake) settle(ctx context.Context, rows []kept) error {
 	}
 	engine.KillPoint("intake.settled")
 	for _, k := range rows {
-		if k.broken != "" {
-			k.what = "broken"
-		}
-		in.g.count(Event{Kind: EventUpdate, Bot: in.bot.ID, What: k.what})
+		in.g.o.CountUpdate(in.bot.ID, k.what)
 	}
 	in.g.follow(after)
 	return nil
 }
 
 // apply goes through the updates in order. Messages of consecutive updates are
-// written together; everything else ends such a run, so that an edit, a stop or a
-// migration acts on exactly the messages before it.
+// written together; a deed ends such a run, so that an edit, a stop or a migration
+// acts on exactly the messages before it.
 func (in *intake) apply(ctx context.Context, tx store.Tx, rows []kept, mine map[int64]bool, after *settled) error {
 	var run []input
 	flush := func() error {
@@ -227,62 +224,22 @@ func (in *intake) apply(ctx context.Context, tx store.Tx, rows []kept, mine map[
 	}
 	for _, k := range rows {
 		if !mine[k.id] {
-			continue
+			continue // another replica was faster
 		}
-		run = append(run, k.act.inputs...)
-		if len(k.act.edits)+len(k.act.stops)+len(k.act.news)+len(k.act.moves)+len(k.act.chrome) == 0 {
+		run = append(run, k.inputs...)
+		if len(k.deeds) == 0 {
 			continue
 		}
 		if err := flush(); err != nil {
 			return err
 		}
-		for _, m := range k.act.edits {
-			if err := in.g.putEdit(ctx, tx, m, k.id); err != nil {
-				return err
-			}
-		}
-		for _, p := range k.act.stops {
-			if err := in.stop(ctx, tx, p, after); err != nil {
-				return err
-			}
-		}
-		for _, p := range k.act.news {
-			if in.g.o.New == nil {
-				continue
-			}
-			if err := in.g.o.New(ctx, tx, p); err != nil {
-				return err
-			}
-		}
-		for _, m := range k.act.moves {
-			if err := in.g.migrate(ctx, tx, in.bot.ID, m, after); err != nil {
-				return err
-			}
-		}
-		for _, o := range k.act.chrome {
-			after.posts = true
-			if err := in.g.putChrome(ctx, tx, o); err != nil {
+		for _, do := range k.deeds {
+			if err := do(ctx, tx, after); err != nil {
 				return err
 			}
 		}
 	}
 	return flush()
-}
-
-// stop ends the waiting burst and the running turn of a place and says so, also
-// when there was nothing to end (interface § 5).
-func (in *intake) stop(ctx context.Context, tx store.Tx, p attache.Place, after *settled) error {
-	waiting, running, err := in.g.stopTurns(ctx, tx, p)
-	if err != nil {
-		return err
-	}
-	after.stops = append(after.stops, running...)
-	say := "Nothing is running here."
-	if waiting+len(running) > 0 {
-		say = "Stopped."
-	}
-	after.posts = true
-	return in.g.putChrome(ctx, tx, attache.Outgoing{Place: p, Markdown: say, Format: attache.FormatEntities})
 }
 
 // follow does what a commit of the intake asks for.
@@ -294,33 +251,6 @@ func (g *Gateway) follow(after settled) {
 		g.cancel(id)
 	}
 	if after.posts {
-		go g.sendChrome(g.ctx)
+		go g.posts.SendChrome(g.ctx)
 	}
 }
-
-// encode makes the stored form of a message.
-func encode(m attache.Message) ([]byte, error) {
-	b, err := json.Marshal(m)
-	if err != nil {
-		return nil, fmt.Errorf("message %d of %s cannot be stored: %w", m.ID, m.Place, err)
-	}
-	return b, nil
-}
-
-// quietOf is the quiet time of the last message of a place within a batch.
-func quietOf(inputs []input) (order []attache.Place, quiet map[attache.Place]time.Duration) {
-	quiet = map[attache.Place]time.Duration{}
-	for _, i := range inputs {
-		if i.role != "input" {
-			continue
-		}
-		if _, seen := quiet[i.message.Place]; !seen {
-			order = append(order, i.message.Place)
-		}
-		quiet[i.message.Place] = i.quiet
-	}
-	return order, quiet
-}
-
-// longest is the cap of a burst; see engage.Longest.
-func longest(quiet time.Duration) time.Duration { return engage.Longest(quiet) }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"attache"
+	"attache/gateway/posts/poststest"
 	"attache/internal/engine"
 	"attache/internal/store/storetest"
 )
@@ -16,16 +17,16 @@ import (
 func TestNumbersCountAnewInASupergroup(t *testing.T) {
 	w := newWorld(t)
 	w.say(msg(-9, 1, "one"))
-	w.m.wait(t, 1)
+	w.m.Wait(t, 1)
 	w.say(msg(-9, 2, "two"))
-	w.m.wait(t, 2)
+	w.m.Wait(t, 2)
 	w.keep(attache.Update{Kind: "message", Migrated: &attache.Migration{From: -9, To: -1009}})
 	w.say(msg(-1009, 1, "three"))
-	w.m.wait(t, 3)
+	w.m.Wait(t, 3)
 	w.say(msg(-1009, 2, "four"))
-	w.m.wait(t, 4)
+	w.m.Wait(t, 4)
 	w.say(msg(-9, 2, "two"), msg(-1009, 2, "four"), msg(-1009, 3, "five")) // both known
-	if got := w.m.texts(t, 5); !slices.Equal(got, []string{"one", "two", "three", "four", "five"}) {
+	if got := w.m.Texts(t, 5); !slices.Equal(got, []string{"one", "two", "three", "four", "five"}) {
 		t.Errorf("posts %q", got)
 	}
 }
@@ -38,7 +39,7 @@ func TestNoReplyToWhatWasSaidBeforeTheMove(t *testing.T) {
 	})
 	w.say(msg(-9, 70, "before"))
 	w.keep(attache.Update{Kind: "message", Migrated: &attache.Migration{From: -9, To: -1009}})
-	if p := w.m.wait(t, 1)[0]; p.Chat != -1009 || p.Reply != 0 {
+	if p := w.m.Wait(t, 1)[0]; p.Chat != -1009 || p.Reply != 0 {
 		t.Errorf("post %+v", p)
 	}
 }
@@ -56,7 +57,7 @@ func TestTheOldNumberIsKnownAtOnce(t *testing.T) {
 	})
 	m := msg(-1009, 1, "at once")
 	w.keep(attache.Update{Kind: "message", Migrated: &attache.Migration{From: -9, To: -1009}}, attache.Update{Kind: "message", Message: &m})
-	if got := w.m.texts(t, 1); got[0] != "at once" {
+	if got := w.m.Texts(t, 1); got[0] != "at once" {
 		t.Errorf("posts %q", got)
 	}
 }
@@ -70,13 +71,13 @@ func TestAReplicaLearnsOfAMove(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := New(t.Context(), Options{DB: w.db, Engine: e, Executor: "two", Log: log})
+	other, err := New(t.Context(), w.options(e, "two", log))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.keep(attache.Update{Kind: "message", Migrated: &attache.Migration{From: -9, To: -1009}})
 	w.until("the move is recorded", func() bool { return w.count(`select count(*) from attache.chat_aliases`) == 1 })
-	if err := other.learnFormer(t.Context(), "nova", -1009); err != nil {
+	if err := other.former.learn(t.Context(), "nova", -1009); err != nil {
 		t.Fatal(err)
 	}
 	if old, ok := other.Formerly("nova", -1009); !ok || old != -9 {
@@ -87,7 +88,7 @@ func TestAReplicaLearnsOfAMove(t *testing.T) {
 // A turn that a dead process left waits for a bot that is expected, for Telegram
 // may be out of reach when the program starts.
 func TestALeftTurnWaitsForItsBot(t *testing.T) {
-	w := &world{t: t, db: storetest.New(t), m: newMessenger(), answer: echoTurn,
+	w := &world{t: t, db: storetest.New(t), m: poststest.New(), answer: echoTurn,
 		judge: func(attache.Message) Verdict { return Verdict{Act: ActAnswer} }}
 	if err := Migrate(t.Context(), w.db); err != nil {
 		t.Fatal(err)
@@ -120,7 +121,7 @@ func TestALeftTurnWaitsForItsBot(t *testing.T) {
 		t.Errorf("%d turns wait for their bot", n)
 	}
 	close(served)
-	if got := w.m.texts(t, 1); got[0] != "left" {
+	if got := w.m.Texts(t, 1); got[0] != "left" {
 		t.Errorf("posts %q", got)
 	}
 }
@@ -131,7 +132,7 @@ func TestAStopThatComesEarly(t *testing.T) {
 	w := newWorld(t)
 	w.g.cancel(7)
 	stopped := false
-	if !w.g.hold(7, func() { stopped = true }) || !stopped {
+	if !w.g.begin(7, func() { stopped = true }) || !stopped {
 		t.Error("the turn was not stopped")
 	}
 }

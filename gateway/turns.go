@@ -9,76 +9,10 @@ import (
 	"time"
 
 	"attache"
+	"attache/gateway/posts"
 	"attache/internal/engine"
 	"attache/internal/store"
 )
-
-// startAfter starts a waiting turn when its quiet time has passed. A burst that
-// goes on calls it again with the new time.
-func (g *Gateway) startAfter(id int64, wait time.Duration) {
-	if g.stopped.Load() {
-		return
-	}
-	if wait <= 0 {
-		go g.start(id)
-		return
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if t := g.timers[id]; t != nil {
-		t.Reset(wait)
-		return
-	}
-	g.timers[id] = time.AfterFunc(wait, func() {
-		g.mu.Lock()
-		delete(g.timers, id)
-		g.mu.Unlock()
-		g.start(id)
-	})
-}
-
-// start begins a waiting turn if its time has come and its place is idle. If not,
-// the turn that runs there starts it when it closes, or the sweep does; but one
-// that closes just now may have looked too early, so it is tried again a few times.
-func (g *Gateway) start(id int64) { g.startAgain(id, 10*time.Millisecond) }
-
-// startAgain is start with the time after which it is tried again; from a second on
-// the sweep takes over.
-func (g *Gateway) startAgain(id int64, pause time.Duration) {
-	if g.ctx.Err() != nil {
-		return
-	}
-	t, ok, err := g.claim(g.ctx, id)
-	if err != nil {
-		if g.ctx.Err() == nil && !store.Transient(err) && !busy(err) {
-			g.log.Error("a turn could not begin; it is tried again each second", "turn", id, "err", err)
-		}
-		return
-	}
-	if !ok {
-		if pause < time.Second {
-			time.AfterFunc(pause, func() { g.startAgain(id, 2*pause) })
-		}
-		return
-	}
-	engine.KillPoint("turn.claimed")
-	g.mu.Lock()
-	g.fresh[id] = t
-	g.mu.Unlock()
-	g.run(id, workID(id))
-}
-
-// run hands a running turn to the engine. If the engine cannot take it now, the
-// turn is given back to the sweep, which looks for turns that run without work.
-func (g *Gateway) run(id int64, work string) {
-	err := g.o.Engine.Start("turn", work, strconv.FormatInt(id, 10))
-	if err != nil && g.ctx.Err() == nil {
-		g.log.Error("a turn's work could not be started; it is tried again", "turn", id, "err", err)
-	}
-}
-
-// workID is the engine's id of a turn's work.
-func workID(turn int64) string { return fmt.Sprintf("turn:%d", turn) }
 
 // turn is the work of one turn: answer, post, close. It may run again from the
 // top after a crash; what it did before is found in the journal and in the posts.
@@ -89,16 +23,18 @@ func (g *Gateway) turn(run engine.Run, input string) (err error) {
 	}
 	ctx, cancel := context.WithCancelCause(run.Context())
 	defer cancel(nil)
-	if !g.hold(id, func() { cancel(errStopped) }) {
+	if !g.begin(id, func() { cancel(errStopped) }) {
 		return nil // it is being done here already
 	}
-	defer g.release(id)
+	defer g.end(id)
 	began := time.Now()
 	t, ok, err := g.taken(ctx, id)
 	if err != nil || !ok {
 		return err
 	}
 	defer func() {
+		// A panic that went on would be an error, and the turn would be tried again;
+		// what panics once does so each time, so the place is set free at once.
 		if r := recover(); r != nil {
 			g.log.Error("a turn panicked", "turn", id, "why", fmt.Sprint(r), "err", string(debug.Stack()))
 			err = g.finish(run.Context(), t, outcome{state: "failed", why: fmt.Sprintf("panic: %v", r)}, began)
@@ -109,30 +45,29 @@ func (g *Gateway) turn(run engine.Run, input string) (err error) {
 		cancel(errStopped)
 	}
 	out, err := g.work(ctx, run, t)
-	if errors.Is(context.Cause(ctx), errStopped) && !out.closed {
-		if err := g.dropIntents(run.Context(), id); err != nil {
+	switch {
+	case errors.Is(context.Cause(ctx), errStopped) && !out.closed:
+		if err := g.posts.DropIntents(run.Context(), id); err != nil {
 			return err
 		}
 		return g.finish(run.Context(), t, outcome{state: "stopped", why: errStopped.Error()}, began)
-	}
-	if errors.Is(err, errTaken) {
-		g.log.Warn("a turn was taken over by another process", "turn", id)
-		return nil
-	}
-	if err != nil {
+	case errors.Is(err, posts.ErrTaken):
+		out.taken = true
+	case err != nil:
 		return err
-	}
-	if !out.closed {
+	case !out.closed:
 		return g.finish(ctx, t, out, began)
 	}
-	g.said(t, out, began)
+	g.ended(t, out, began)
 	return nil
 }
 
 // errStopped ends a turn that a person stopped.
 var errStopped = errors.New("stopped by a person")
 
-// taken gives the turn as this process gathered it, or as the database has it.
+// taken gives the turn as this process gathered it, or as the database has it. The
+// first saves a look at the database for nearly every turn; it is given once, since
+// a second execution in this process must see what the first one did.
 func (g *Gateway) taken(ctx context.Context, id int64) (Turn, bool, error) {
 	g.mu.Lock()
 	t, fresh := g.fresh[id]
@@ -149,19 +84,21 @@ func (g *Gateway) taken(ctx context.Context, id int64) (Turn, bool, error) {
 	return t, ok, err
 }
 
-// outcome is what a turn came to.
+// outcome is what a turn came to. Its state and why are what the row is closed with;
+// the rest is found out by closing it.
 type outcome struct {
 	state  string
 	why    string
 	parts  int
 	next   int64         // the turn that waits behind this one
 	wait   time.Duration // until it is due
-	closed bool          // the turn's row is closed already
+	closed bool          // the turn needs no finish any more
+	taken  bool          // another process has the turn, and ends it
 }
 
 // work answers and posts.
 func (g *Gateway) work(ctx context.Context, run engine.Run, t Turn) (outcome, error) {
-	if len(t.Messages) == 0 {
+	if len(t.Messages) == 0 { // its messages were deleted while it waited
 		return outcome{state: "silent", why: "nothing was left of its input"}, nil
 	}
 	bot := g.served(ctx, t.Place.Bot)
@@ -173,34 +110,73 @@ func (g *Gateway) work(ctx context.Context, run engine.Run, t Turn) (outcome, er
 	case bot == nil:
 		return outcome{state: "failed", why: "this process does not serve the bot " + string(t.Place.Bot)}, nil
 	}
+	// The errors above are the end of this execution, not of the turn: they leave it
+	// open, and the next execution takes it up.
 	stop := typing(bot.bot, t.Place)
 	a, err := g.o.Answer(ctx, run, t)
 	stop()
-	if ctx.Err() != nil {
+	if ctx.Err() != nil { // an answer that was cut off by a stop is no answer
 		return outcome{}, ctx.Err()
 	}
 	if err != nil {
 		return outcome{}, err
 	}
 	engine.KillPoint("turn.answered")
-	state := "answered"
+	return g.post(ctx, t, a)
+}
+
+// post says the answer, and the turn is closed with the result of its last part.
+func (g *Gateway) post(ctx context.Context, t Turn, a Answer) (outcome, error) {
+	out := outcome{state: "answered", why: a.Why}
 	if a.Failed {
-		state = "failed"
+		out.state = "failed"
 	}
 	if a.Markdown == "" {
-		if !a.Failed {
-			state = "silent"
-		}
-		return outcome{state: state, why: a.Why}, nil
+		out.hush("")
+		return out, nil
 	}
-	return g.post(ctx, t, bot.bot, a, state)
+	said, err := g.posts.Answer(ctx, posts.Answer{
+		Outgoing: attache.Outgoing{Place: t.Place, Markdown: a.Markdown, ReplyTo: replyTarget(t), Format: a.Format},
+		Turn:     t.ID, Fresh: t.fresh, ToChat: a.Gone == "chat",
+		Close: func(ctx context.Context, tx store.Tx, s posts.Said) error {
+			if s.Why != "" {
+				out.why = s.Why
+			}
+			if s.Taken == 0 { // nobody read it, so it is no part of the conversation
+				out.state = "failed"
+				if err := g.o.Dropped(ctx, t.ID); err != nil {
+					return err
+				}
+			}
+			return g.closeTurn(ctx, tx, t.ID, &out)
+		},
+	})
+	if err != nil {
+		return out, err
+	}
+	out.parts, out.closed = said.Parts, said.Parts > 0
+	if !out.closed {
+		out.hush("the answer is empty once it is formatted")
+	}
+	return out, nil
+}
+
+// hush makes a turn silent that has nothing to say, unless it failed.
+func (o *outcome) hush(why string) {
+	if o.state == "answered" {
+		o.state = "silent"
+	}
+	if why != "" {
+		o.why = why
+	}
 }
 
 // typingAfter is how long an answer may take before the chat is shown that it is
 // on its way; an instant answer needs no such call.
 const typingAfter = 400 * time.Millisecond
 
-// typing shows that an answer is on its way, if it takes long. stop ends it.
+// typing shows that an answer is on its way, if it takes long. stop ends it and does
+// not wait for it: the answer must not wait for something cosmetic.
 func typing(b Bot, p attache.Place) (stop func()) {
 	if b.Typing == nil {
 		return func() {}
@@ -220,91 +196,42 @@ func typing(b Bot, p attache.Place) (stop func()) {
 	return func() { close(ended) }
 }
 
-// finish closes a turn that needs no post.
+// finish closes a turn that needs no post. The history is told first: should the
+// process die between the two, the turn is open still and told of again, while a
+// closed turn is never looked at again.
 func (g *Gateway) finish(ctx context.Context, t Turn, out outcome, began time.Time) error {
-	if out.state != "answered" && g.o.Dropped != nil {
+	if out.state != "answered" {
 		if err := g.db.Retry(ctx, "dropping a turn", func(ctx context.Context) error { return g.o.Dropped(ctx, t.ID) }); err != nil {
 			return err
 		}
 	}
-	err := g.db.Retry(ctx, "closing a turn", func(ctx context.Context) (err error) {
-		out.next, out.wait, err = g.closeTurn(ctx, g.db.Pool(), t.ID, out.state, out.why)
-		return err
+	err := g.db.Retry(ctx, "closing a turn", func(ctx context.Context) error {
+		return g.db.InTx(ctx, func(tx store.Tx) error { return g.closeTurn(ctx, tx, t.ID, &out) })
 	})
 	if err != nil {
 		return err
 	}
-	g.said(t, out, began)
+	g.ended(t, out, began)
 	return nil
 }
 
-// said writes the one log line of a turn and starts the turn behind it.
-func (g *Gateway) said(t Turn, out outcome, began time.Time) {
+// ended writes the one log line of a turn and starts the turn behind it, which could
+// not begin while the place was taken.
+func (g *Gateway) ended(t Turn, out outcome, began time.Time) {
+	if out.taken {
+		g.log.Warn("a turn has another process now, or had ended already; it is left alone", "turn", t.ID)
+		return
+	}
 	g.log.Info("a turn ended", "turn", t.ID, "bot", t.Place.Bot, "chat", t.Place.Chat, "thread", t.Place.Thread,
 		"state", out.state, "messages", len(t.Messages), "parts", out.parts, "ms", time.Since(began).Milliseconds(), "why", out.why)
-	g.count(Event{Kind: EventTurn, Bot: t.Place.Bot, What: out.state, Took: time.Since(began)})
+	g.o.CountTurn(t.Place.Bot, out.state, time.Since(began))
 	if out.next != 0 {
 		g.startAfter(out.next, out.wait)
 	}
 }
 
-// hold remembers how to stop a running turn; false when this process is doing it
-// already, so that no turn is done twice side by side.
-func (g *Gateway) hold(id int64, cancel context.CancelFunc) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.cancels[id] != nil {
-		return false
-	}
-	g.cancels[id] = cancel
-	if _, told := g.told[id]; told {
-		cancel()
-	}
-	return true
-}
-
-func (g *Gateway) release(id int64) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.cancels, id)
-	delete(g.fresh, id)
-	delete(g.redone, id)
-}
-
-// cancel stops a turn if this process runs it, or is just about to.
-func (g *Gateway) cancel(id int64) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if stop := g.cancels[id]; stop != nil {
-		stop()
-		return
-	}
-	for other, when := range g.told {
-		if time.Since(when) > time.Minute {
-			delete(g.told, other)
-		}
-	}
-	g.told[id] = time.Now()
-}
-
-// heardStop ends a turn that another process was told to stop. An empty payload
-// follows a broken connection: what was missed meanwhile is looked up.
-func (g *Gateway) heardStop(payload string) {
-	if id, err := strconv.ParseInt(payload, 10, 64); err == nil {
-		g.cancel(id)
-		return
-	}
-	ids, err := g.stoppedTurns(g.ctx)
-	if err != nil {
-		return // the database is away again; the next connection asks again
-	}
-	for _, id := range ids {
-		g.cancel(id)
-	}
-}
-
-// replyTarget is the newest message of the input; in private chats an answer is
-// no reply (decisions § 7.8).
+// replyTarget is the newest message of the input, the one that people see last; in
+// private chats an answer is no reply (decisions § 7.8).
 func replyTarget(t Turn) attache.MessageID {
 	if t.Place.Chat.Private() {
 		return 0
@@ -316,11 +243,4 @@ func replyTarget(t Turn) attache.MessageID {
 		}
 	}
 	return newest
-}
-
-// busy reports whether err says that the place runs a turn already: the index on
-// running turns refused a second one.
-func busy(err error) bool {
-	var e interface{ SQLState() string }
-	return errors.As(err, &e) && e.SQLState() == "23505"
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"attache"
-	"attache/gateway"
+	"attache/gateway/ledger"
 	"attache/internal/model/modeltest"
 	"attache/internal/store"
 	"attache/internal/telegramsim"
@@ -104,7 +104,7 @@ func pause(ctx context.Context) error {
 // unknown gives the words of posts that are reported as of unknown fate.
 func (c *crowd) unknown(ctx context.Context, db *store.DB) map[string]bool {
 	found := map[string]bool{}
-	t, err := gateway.ReadTroubles(ctx, db, time.Now().Add(-time.Hour))
+	t, err := ledger.ReadTroubles(ctx, db, time.Now().Add(-time.Hour))
 	if err != nil {
 		return found
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"attache"
-	"attache/gateway"
 	"attache/internal/model"
 )
 
@@ -48,18 +47,20 @@ func newMetrics() *metrics {
 	return m
 }
 
-// count takes what the gateway tells.
-func (m *metrics) count(e gateway.Event) {
-	bot := string(e.Bot)
-	switch e.Kind {
-	case gateway.EventUpdate:
-		m.updates.WithLabelValues(bot, e.What).Inc()
-	case gateway.EventTurn:
-		m.turns.WithLabelValues(bot, e.What).Inc()
-		m.seconds.WithLabelValues(bot).Observe(e.Took.Seconds())
-	case gateway.EventPost:
-		m.posts.WithLabelValues(bot, e.What).Inc()
-	}
+// update counts a handled update by what was done with it.
+func (m *metrics) update(bot attache.BotID, what string) {
+	m.updates.WithLabelValues(string(bot), what).Inc()
+}
+
+// turn counts an ended turn by its state, and its time.
+func (m *metrics) turn(bot attache.BotID, state string, took time.Duration) {
+	m.turns.WithLabelValues(string(bot), state).Inc()
+	m.seconds.WithLabelValues(string(bot)).Observe(took.Seconds())
+}
+
+// post counts a post by what became of its call.
+func (m *metrics) post(bot attache.BotID, fate attache.Fate) {
+	m.posts.WithLabelValues(string(bot), string(fate)).Inc()
 }
 
 // exchange takes one exchange with a model.

@@ -14,6 +14,7 @@ import (
 	"attache"
 	"attache/gateway"
 	"attache/gateway/mind"
+	"attache/gateway/posts"
 	"attache/internal/brain"
 	"attache/internal/conversation"
 	"attache/internal/engine"
@@ -100,15 +101,16 @@ func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.
 	}
 	p.gateway, err = gateway.New(ctx, gateway.Options{
 		DB: p.db.DB, Engine: p.engine, Executor: executor, Alone: p.db.alone(), Log: p.log,
-		Compose: richtext.Compose, Simpler: richtext.Simpler, Retarget: richtext.Retarget, Answer: p.answer,
+		Forms:  posts.Forms{Compose: richtext.Compose, Simpler: richtext.Simpler, Retarget: richtext.Retarget},
+		Answer: p.answer,
 		New: func(ctx context.Context, tx store.Tx, at attache.Place) error {
 			return p.talks.Reset(ctx, tx, at, "new")
 		},
-		Moved:   p.moved,
-		Dropped: func(ctx context.Context, turn int64) error { return p.talks.Drop(ctx, turn) },
-		Count:   p.metrics.count,
-		Keep:    p.keep,
-		Forget:  p.forget,
+		Moved:       p.moved,
+		Dropped:     func(ctx context.Context, turn int64) error { return p.talks.Drop(ctx, turn) },
+		CountUpdate: p.metrics.update, CountTurn: p.metrics.turn, CountPost: p.metrics.post,
+		Keep:   p.keep,
+		Forget: p.forget,
 	})
 	if err != nil {
 		return err

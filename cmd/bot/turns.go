@@ -9,6 +9,7 @@ import (
 
 	"attache"
 	"attache/gateway"
+	"attache/gateway/ledger"
 	"attache/internal/conversation"
 	"attache/internal/store"
 	"attache/internal/usage"
@@ -49,7 +50,7 @@ func (c turnsCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	if c.ID != 0 {
 		return c.one(ctx, db.DB, talks, io)
 	}
-	turns, err := gateway.ReadTurns(ctx, db.DB, chat, c.Limit)
+	turns, err := ledger.ReadTurns(ctx, db.DB, chat, c.Limit)
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func migrateForReading(ctx context.Context, db *store.DB) (*conversation.Store, 
 
 // turnRecord is the JSON form of one turn (interface § 1).
 type turnRecord struct {
-	gateway.Record
+	ledger.Record
 	Epoch    string            `json:"epoch"`
 	Session  int64             `json:"session,omitempty"`
 	Calls    []callRecord      `json:"calls"`
@@ -108,7 +109,7 @@ type requestRecord struct {
 
 // one prints everything about one turn.
 func (c turnsCommand) one(ctx context.Context, db *store.DB, talks *conversation.Store, io stdio) error {
-	t, ok, err := gateway.ReadTurn(ctx, db, c.ID)
+	t, ok, err := ledger.ReadTurn(ctx, db, c.ID)
 	if err != nil {
 		return err
 	}
@@ -189,7 +190,7 @@ func tokensOf(c callRecord) string {
 }
 
 // took gives the milliseconds from the first message to the end, "-" before it.
-func took(t gateway.Record) string {
+func took(t ledger.Record) string {
 	if t.Ended.IsZero() {
 		return "-"
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"attache"
-	"attache/gateway"
+	"attache/gateway/ledger"
 	"attache/internal/telegramsim"
 )
 
@@ -214,13 +214,13 @@ func (p *play) drafts() string {
 
 // turns tells how each turn ended and why.
 func (p *play) turns() (string, error) {
-	turns, err := gateway.ReadTurns(p.t.Context(), p.db, 0, 1000)
+	turns, err := ledger.ReadTurns(p.t.Context(), p.db, 0, 1000)
 	if err != nil {
 		return "", err
 	}
 	var out strings.Builder
 	for _, t := range turns {
-		full, _, err := gateway.ReadTurn(p.t.Context(), p.db, t.ID)
+		full, _, err := ledger.ReadTurn(p.t.Context(), p.db, t.ID)
 		if err != nil {
 			return "", err
 		}

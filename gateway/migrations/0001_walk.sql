@@ -1,5 +1,6 @@
 -- The walk of an update: kept raw, read into a message, merged into a turn,
--- answered by posts. Every table here is the gateway's.
+-- answered by posts, whose tables are in gateway/posts. Every table here is the
+-- gateway's.
 
 -- Updates as they arrived. `raw` is bytes: what a stranger sends need not be text
 -- that Postgres takes. It is emptied when no rule lets the chat in (decisions § 6.1).
@@ -58,43 +59,6 @@ create unique index turns_running on attache.turns (bot, chat, thread) where sta
 create index turns_open on attache.turns (due) where state in ('waiting', 'running');
 create index turns_place on attache.turns (bot, chat, thread, id);
 create index turns_ended on attache.turns (ended) where ended is not null;
-
--- Posts: an intent before each call, its result after it. `sending` without a
--- result, left by a dead process, is a post whose fate is unknown; it is reported
--- and never repeated (decisions § 7.5). `call` is the tool call that posted, empty
--- for a turn's answer; `turn` is null for what the engine itself says.
-create table attache.posts (
-  id       bigint      generated always as identity primary key,
-  turn     bigint,
-  call     text        not null default '',
-  part     integer     not null default 0,
-  bot      text        not null,
-  chat     bigint      not null,
-  thread   bigint      not null,
-  method   text        not null,
-  params   bytea       not null,
-  text     text        not null,
-  format   text        not null,
-  state    text        not null check (state in ('intent', 'sending', 'sent', 'refused', 'unknown', 'dropped')),
-  tries    integer     not null default 0,
-  executor text,
-  messages bigint[]    not null default '{}',
-  why      text        not null default '',
-  at       timestamptz not null default now(),
-  done     timestamptz
-);
-create unique index posts_part on attache.posts (turn, call, part) where turn is not null;
-create index posts_open on attache.posts (id) where state in ('intent', 'sending');
-create index posts_trouble on attache.posts (at) where state in ('unknown', 'refused');
-create index posts_message on attache.posts using gin (messages);
-
--- Pauses that Telegram asked for; kept so that a restart does not run into them.
-create table attache.holds (
-  bot   text        not null,
-  chat  bigint      not null,
-  until timestamptz not null,
-  primary key (bot, chat)
-);
 
 -- Where a group went when it became a supergroup (decisions § 3.8).
 create table attache.chat_aliases (

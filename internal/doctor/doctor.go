@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"attache"
-	"attache/gateway"
+	"attache/gateway/ledger"
 	"attache/internal/store"
 )
 
@@ -97,7 +97,7 @@ const troubleWindow = 7 * 24 * time.Hour
 // Deliveries looks for posts whose fate nobody knows or that Telegram refused, and
 // for updates that could not be read (decisions § 7.5, row N8).
 func Deliveries(ctx context.Context, db *store.DB) []Finding {
-	t, err := gateway.ReadTroubles(ctx, db, time.Now().Add(-troubleWindow))
+	t, err := ledger.ReadTroubles(ctx, db, time.Now().Add(-troubleWindow))
 	if err != nil {
 		return []Finding{{Level: Skipped, Check: "Deliveries", What: "the records of posts could not be read: " + err.Error()}}
 	}
