@@ -15,7 +15,8 @@ import (
 )
 
 // act does what a person asks for. A script gets 204 or a sentence, a plain form is
-// led back to the page.
+// led back to the page. What comes of the deed is not in the answer: it comes by the
+// stream, as it does to everybody else who looks.
 func (p *Playground) act(w http.ResponseWriter, r *http.Request) {
 	s, ok := p.sit(r)
 	if !ok {
@@ -94,7 +95,8 @@ func upload(r *http.Request) (*File, error) {
 	return &File{Kind: kindOf(mime, data), Name: name, MIME: mime, Data: data}, nil
 }
 
-// kindOf chooses how a client would send a file.
+// kindOf chooses how a client would send a file. Only a picture's bytes are believed:
+// the page shows it, and a bot hands it to a model.
 func kindOf(mime string, data []byte) string {
 	kind, _, _ := strings.Cut(mime, "/")
 	switch {

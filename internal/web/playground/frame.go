@@ -12,7 +12,9 @@ import (
 	"attache/internal/web"
 )
 
-// frame is the whole page as it looks now, in pieces.
+// frame is the whole page as it looks now, in pieces. Two frames are compared piece
+// by piece, as text: what the templates say is the one truth about what changed, and
+// no second model of the page can get out of step with it.
 type frame struct {
 	Title  string
 	Pieces map[string]string // markup by the id of the element that it is
@@ -26,6 +28,9 @@ type scene struct {
 	Base     string
 	Token    string
 	Title    string // of the chat
+	About    string
+	Try      []string
+	General  bool // of a chat with topics
 	Topic    string
 	Closed   bool
 	Rows     []row
@@ -80,7 +85,8 @@ func (s *seat) find(chat string) bool {
 
 // scene gathers what the place looks like.
 func (p *Playground) scene(ctx context.Context, s seat) (x scene, open bool) {
-	x = scene{Seat: s, Base: s.base(), Token: p.guard.Token(), Title: s.chat.Title, Rows: p.rows(s), Voices: p.voices(s), Brain: p.o.Brain, Model: p.o.Model}
+	x = scene{Seat: s, Base: s.base(), Token: p.guard.Token(), Title: s.chat.Title,
+		About: s.chat.About, Try: s.chat.Try, General: s.thread == 0 && len(s.chat.Topics) > 0, Rows: p.rows(s), Voices: p.voices(s), Brain: p.o.Brain, Model: p.o.Model}
 	for _, t := range s.chat.Topics {
 		if t.ID == s.thread {
 			x.Topic, x.Closed = t.Name, t.Closed
@@ -92,6 +98,8 @@ func (p *Playground) scene(ctx context.Context, s seat) (x scene, open bool) {
 		p.show(&x, g)
 		open = true // signs go by themselves
 	}
+	// Without a choice the sheet follows the conversation: the newest turn is the one
+	// that a person has just asked for.
 	for _, it := range slices.Backward(x.Items) {
 		if it.Told && (s.chosen == 0 || s.chosen == it.Post.ID) {
 			x.Turn, x.Told, x.Seat.chosen = it.Turn, true, it.Post.ID
@@ -116,7 +124,8 @@ func (p *Playground) scene(ctx context.Context, s seat) (x scene, open bool) {
 	return x, open
 }
 
-// show adds what a bot shows in this place.
+// show adds what a bot shows in this place. A notice is for the person who pressed,
+// and nobody else sees it.
 func (p *Playground) show(x *scene, g Sign) {
 	switch {
 	case g.Thread != x.Seat.thread:
@@ -171,7 +180,8 @@ func (x scene) title() string {
 	return t + " – Attaché"
 }
 
-// root leads to the first chat of the first person.
+// root leads to a page with an address of its own, so that "as whom, and where" can
+// be linked, kept and gone back to: the first chat of the first person.
 func (p *Playground) root(w http.ResponseWriter, r *http.Request) {
 	who := p.o.People[0]
 	for _, c := range p.o.World.Look() {

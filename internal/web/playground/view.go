@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"image"
-	_ "image/gif"
+	_ "image/gif" // photos of these kinds can be measured
 	_ "image/jpeg"
 	_ "image/png"
 	"slices"
@@ -40,35 +40,6 @@ func address(person, chat string, thread attache.ThreadID) string {
 // place is what a turn of this place is stored under.
 func (s seat) place() attache.Place {
 	return attache.Place{Bot: s.chat.Bot, Chat: s.chat.ID, Thread: s.thread}
-}
-
-// About, Try and Topics are the chat's, for the templates.
-func (s seat) About() string   { return s.chat.About }
-func (s seat) Try() []string   { return s.chat.Try }
-func (s seat) Topics() []Topic { return s.chat.Topics }
-
-// row is a place in the list of chats.
-type row struct {
-	URL     string
-	Title   string
-	Kind    string // private, group, forum, topic, …
-	Hue     int
-	Here    bool
-	Closed  bool
-	Unread  int
-	From    string // of the newest message
-	Preview string
-	Time    string
-	Topics  []row
-}
-
-// voice is a person in the list of those to speak as.
-type voice struct {
-	Person
-	URL    string
-	Hue    int
-	Here   bool
-	Unread int
 }
 
 // item is one entry of the conversation.
@@ -115,14 +86,16 @@ const (
 	asked = 40
 )
 
-// items lays out the conversation of a place. open reports that something in it may
+// items lays out the conversation of a place. Only the newest messages are asked for
+// their turns: older ones are not looked at, and each answer is a few queries. open
+// reports that something in it may
 // still change without the world telling.
 func (p *Playground) items(ctx context.Context, s seat) (out []item, open bool) {
 	posts := inPlace(s.chat.Posts, s.thread)
 	if len(posts) > shown {
 		posts = posts[len(posts)-shown:]
 	}
-	var last Post
+	var last Post // after a date or an event it has no ID, so that nothing goes on from it
 	for i, post := range posts {
 		if day := day(post.At); i == 0 || day != dayOf(last) {
 			out = append(out, item{Key: "day-" + post.At.Format("2006-01-02") + "-" + strconv.FormatInt(int64(post.ID), 10), Day: day})
@@ -207,7 +180,9 @@ func name(p attache.Person) string { return cmp.Or(p.Name, p.Username, string(p.
 // face gives the colour of a chat's bot, the same wherever it is seen.
 func face(c Chat) int { return hue(attache.PersonID("bot:" + c.Bot)) }
 
-// hue gives a person one of eight colours.
+// hue gives a person one of eight colours, the same in every chat and after every
+// start. The style sheet has them as classes: a style of its own in an element would
+// breach the policy.
 func hue(id attache.PersonID) int {
 	n := 0
 	for _, c := range []byte(id) {
@@ -216,7 +191,8 @@ func hue(id attache.PersonID) int {
 	return (n%8 + 8) % 8
 }
 
-// reply finds what a message replies to.
+// reply finds what a message replies to. A parent that is gone, or that stands where
+// this person may not be, is named and not shown.
 func reply(c Chat, post Post) *parent {
 	if post.ReplyTo == 0 && !post.External {
 		return nil
@@ -283,7 +259,8 @@ func bytesOf(n int) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1000000)
 }
 
-// event tells of a service message in a sentence.
+// event tells of a service message in a sentence. The simulator says which event it
+// was and not of whom, so the sentences are as vague as that.
 func event(c Chat, p Post) string {
 	who := name(p.From)
 	switch p.Service {
@@ -323,100 +300,6 @@ func day(at time.Time) string {
 		return at.Format("2 January")
 	}
 	return at.Format("2 January 2006")
-}
-
-// rows lists the chats that a person sees, each with its topics.
-func (p *Playground) rows(s seat) []row {
-	var out []row
-	for _, c := range s.chats {
-		if !c.has(s.person) {
-			continue
-		}
-		r := p.row(s, c, 0)
-		for _, t := range c.Topics {
-			x := p.row(s, c, t.ID)
-			x.Title, x.Kind, x.Closed = t.Name, "topic", t.Closed
-			r.Topics = append(r.Topics, x)
-		}
-		out = append(out, r)
-	}
-	return out
-}
-
-func (p *Playground) row(s seat, c Chat, thread attache.ThreadID) row {
-	r := row{URL: address(s.person.Key, c.Key, thread), Title: c.Title, Kind: c.Kind, Hue: hue(attache.PersonID(c.Key)),
-		Here: c.Key == s.chat.Key && thread == s.thread, Unread: p.unread(s.person, c, thread)}
-	if c.Kind == "private" {
-		r.Hue = face(c)
-	}
-	posts := inPlace(c.Posts, thread)
-	for _, post := range slices.Backward(posts) {
-		if post.Service == "" {
-			r.From, r.Preview, r.Time = name(post.From), summary(post), post.At.Format("15:04")
-			if post.From.ID == s.person.ID {
-				r.From = "You"
-			}
-			break
-		}
-	}
-	return r
-}
-
-// unread counts what others said in a place since the person looked.
-func (p *Playground) unread(who Person, c Chat, thread attache.ThreadID) int {
-	p.mu.Lock()
-	seen := p.read[reader{who.Key, c.Key, thread}]
-	p.mu.Unlock()
-	n := 0
-	for _, post := range slices.Backward(c.Posts) {
-		if post.ID <= seen {
-			break
-		}
-		if post.Thread == thread && !post.Deleted && post.Service == "" && post.From.ID != who.ID {
-			n++
-		}
-	}
-	return n
-}
-
-// see notes that the person has seen the place as it is now.
-func (p *Playground) see(s seat) {
-	newest := attache.MessageID(0)
-	if n := len(s.chat.Posts); n > 0 {
-		newest = s.chat.Posts[n-1].ID
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	at := reader{s.person.Key, s.chat.Key, s.thread}
-	p.read[at] = max(p.read[at], newest)
-}
-
-// voices lists whom the page can speak as. Who is in this chat stays in it; anybody
-// else comes to their own first chat.
-func (p *Playground) voices(s seat) []voice {
-	var out []voice
-	for _, who := range p.o.People {
-		v := voice{Person: who, Hue: hue(who.ID), Here: who.Key == s.person.Key}
-		if s.chat.has(who) {
-			v.URL = address(who.Key, s.chat.Key, s.thread)
-		}
-		for _, c := range s.chats {
-			if !c.has(who) {
-				continue
-			}
-			if v.URL == "" {
-				v.URL = address(who.Key, c.Key, 0)
-			}
-			v.Unread += p.unread(who, c, 0)
-			for _, t := range c.Topics {
-				v.Unread += p.unread(who, c, t.ID)
-			}
-		}
-		if v.URL != "" { // who is in no chat has nowhere to speak
-			out = append(out, v)
-		}
-	}
-	return out
 }
 
 // initial gives the letter that stands for a name.
