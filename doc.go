@@ -70,6 +70,7 @@
 //
 //   - access: access.yaml: who is let in where, which role answers, and what a chat is bound to
 //   - engage: whether a message is for the bot, and when a burst of messages ends
+//   - contexts: which contexts a turn is linked to, what the budgets leave of them, and the bytes of its tail
 //   - constitution: MANIFEST.yaml, features, roles and principles: the brain's frame
 //   - internal/prompt: what a model reads, in an order whose front never changes
 //   - internal/conversation: what is said in a place, kept as the bytes that were sent and replayed as those
