@@ -10,7 +10,6 @@ import (
 	_ "image/gif" // photos of these kinds can be measured
 	_ "image/jpeg"
 	_ "image/png"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
