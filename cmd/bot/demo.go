@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net"
@@ -21,11 +22,13 @@ import (
 	"attache/internal/telegramsim"
 )
 
-type demoCommand struct{}
+type demoCommand struct {
+	Terminal bool `help:"Talk at this terminal instead of in the browser."`
+}
 
-// Run starts the real program on a small Telegram of its own and lets the person
-// at the terminal speak there as several people in several chats.
-func (demoCommand) Run(ctx context.Context, f *flags, io stdio) error {
+// Run starts the real program on a small Telegram of its own and lets a person speak
+// there as several people in several chats: in the browser, or at the terminal.
+func (c demoCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	log, err := newLog(io.err, "text,warn", nil)
 	if err != nil {
 		return err
@@ -68,9 +71,21 @@ func (demoCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	ended := make(chan error, 1)
 	go func() { ended <- p.run(ctx) }()
 	fmt.Fprintf(io.out, "The brain is %s; edit it and see.\n\n", own.Brain)
-	w.talk(ctx, io)
+	if c.Terminal {
+		w.talk(ctx, io)
+		cancel()
+		return <-ended
+	}
+	url, end, err := servePlayground(ctx, p, w, f.Listen, modelWords())
+	if err != nil {
+		cancel()
+		return errors.Join(err, <-ended)
+	}
+	fmt.Fprintf(io.out, "Open %s in your browser. Ctrl-C ends it.\n", url)
+	err = <-ended // it ends with ctx
 	cancel()
-	return <-ended
+	end()
+	return err
 }
 
 // demoBrain gives the brain of the demo: the one that is named, the example beside
@@ -136,6 +151,14 @@ func demoModel() (getenv func(string) string, end func(), err error) {
 	go func() { _ = server.Serve(l) }() // ends with the demo
 	own := map[string]string{"OPENAI_API_KEY": "rehearsal", "OPENAI_BASE_URL": "http://" + l.Addr().String() + "/v1", "OPENAI_MODEL": "rehearsal"}
 	return func(name string) string { return own[name] }, func() { _ = server.Close() }, nil
+}
+
+// modelWords says what answers in the demo.
+func modelWords() string {
+	if lookup("OPENAI_API_KEY") != "" || lookup("OPENAI_BASE_URL") != "" {
+		return "your own model answers"
+	}
+	return "the built-in rehearsal model answers, as OPENAI_API_KEY is not set"
 }
 
 // rehearsalPace is the time between two pieces of a streamed answer, so that a
