@@ -7,7 +7,8 @@ import (
 	"attache/internal/store"
 )
 
-// edit replaces the text of a message; see putEdit.
+// edit replaces the text of a message; see putEdit. It is judged by no rule again:
+// an edit never wakes the bot, whatever was written into it.
 func (in *intake) edit(m attache.Message, update int64) deed {
 	return func(ctx context.Context, tx store.Tx, _ *settled) error { return in.g.putEdit(ctx, tx, m, update) }
 }

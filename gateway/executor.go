@@ -80,6 +80,7 @@ func (g *Gateway) beat(ctx context.Context) {
 	}
 }
 
+// isDone reports whether a channel is closed, and does not wait for it.
 func isDone(c <-chan struct{}) bool {
 	select {
 	case <-c:

@@ -52,6 +52,8 @@ func (g *Gateway) forgetOnce(ctx context.Context) error {
 	if err := g.o.Forget(ctx, time.Now().Add(-keep.Turns)); err != nil {
 		return err
 	}
+	// Nothing reads the journal of a turn that has ended; an hour is for a person who
+	// looks into it.
 	for {
 		n, err := g.o.Engine.Forget(time.Now().Add(-time.Hour))
 		if err != nil || n == 0 {

@@ -171,8 +171,9 @@ func (g *Gateway) drain() {
 	}
 }
 
-// served gives the intake of a bot, and waits for it if the bot is expected; nil
-// when it is not, or when ctx or the gateway ends first.
+// served gives the intake of a bot that a turn needs, and waits for it if the bot is expected; nil
+// when it is not, or when ctx or the gateway ends first. A turn that waits here holds
+// its place only; others go on.
 func (g *Gateway) served(ctx context.Context, bot attache.BotID) *intake {
 	g.mu.Lock()
 	ready := g.awaited[bot]

@@ -37,6 +37,8 @@ func (in *intake) run(ctx context.Context) {
 	look := time.NewTicker(5 * time.Second)
 	defer look.Stop()
 	for {
+		// All that waits is handled before the next sleep. An error that waiting does not
+		// cure leaves the rows as they are, for the next look.
 		for {
 			n := 0
 			err := in.g.db.Retry(ctx, "handling updates", func(ctx context.Context) (err error) {

@@ -97,7 +97,8 @@ func (g *Gateway) putEdit(ctx context.Context, tx store.Tx, m attache.Message, u
 	return err
 }
 
-// encode makes the stored form of a message.
+// encode makes the stored form of a message, the nouns' own JSON: what was stored
+// yesterday is read by tomorrow's program, as field names never change their meaning.
 func encode(m attache.Message) ([]byte, error) {
 	b, err := json.Marshal(m)
 	if err != nil {
@@ -106,7 +107,8 @@ func encode(m attache.Message) ([]byte, error) {
 	return b, nil
 }
 
-// quietOf is the quiet time of the last message of a place within a batch.
+// quietOf is the quiet time of the last message of a place within a batch: the last
+// one says how much longer the person may go on. Lines of the room ask for no turn.
 func quietOf(inputs []input) (order []attache.Place, quiet map[attache.Place]time.Duration) {
 	quiet = map[attache.Place]time.Duration{}
 	for _, i := range inputs {

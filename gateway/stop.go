@@ -30,7 +30,8 @@ func (g *Gateway) begin(id int64, cancel context.CancelFunc) bool {
 	return true
 }
 
-// end forgets a turn that this process is done with, for good or for now.
+// end forgets a turn that this process is done with, for good or for now. The sweep
+// finds one that is still open a few seconds later.
 func (g *Gateway) end(id int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -62,7 +62,9 @@ func (g *Gateway) turn(run engine.Run, input string) (err error) {
 	return nil
 }
 
-// errStopped ends a turn that a person stopped.
+// errStopped ends a turn that a person stopped. It is the cause of the context's end,
+// so that a stop is told from the end of the process: a stopped turn is closed, one
+// whose process ends stays open for the next.
 var errStopped = errors.New("stopped by a person")
 
 // taken gives the turn as this process gathered it, or as the database has it. The
@@ -161,7 +163,8 @@ func (g *Gateway) post(ctx context.Context, t Turn, a Answer) (outcome, error) {
 	return out, nil
 }
 
-// hush makes a turn silent that has nothing to say, unless it failed.
+// hush makes a turn silent that has nothing to say, unless it failed: silence is a
+// decision of the role, and a failure must not look like one.
 func (o *outcome) hush(why string) {
 	if o.state == "answered" {
 		o.state = "silent"

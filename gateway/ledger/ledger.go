@@ -37,7 +37,8 @@ type Record struct {
 const columns = `id, bot, chat, thread, kind, state, why, opened, started, ended`
 
 // ReadTurns reads the newest recorded turns, of one chat unless it is 0, and
-// gives them oldest first.
+// gives them oldest first, as a person reads a log. A turn that still waits is left
+// out: it has no input yet.
 func ReadTurns(ctx context.Context, db *store.DB, chat attache.ChatID, limit int) ([]Record, error) {
 	rows, err := db.Pool().Query(ctx, `select * from (select `+columns+` from attache.turns
 		where ($1::bigint = 0 or chat = $1) and state <> 'waiting' order by id desc limit $2) t order by id`, chat, limit)
@@ -60,6 +61,7 @@ func ReadTurn(ctx context.Context, db *store.DB, id int64) (Record, bool, error)
 	if err != nil {
 		return Record{}, false, err
 	}
+	// What is stored is read, and not what the model got: that is the conversation's.
 	// The room's lines stand before the messages, as the model read them.
 	rows, err = db.Pool().Query(ctx, `select body from attache.messages where turn = $1 order by role = 'room' desc, seq`, id)
 	if err != nil {
@@ -72,6 +74,8 @@ func ReadTurn(ctx context.Context, db *store.DB, id int64) (Record, bool, error)
 	return r, err == nil, err
 }
 
+// readRecord reads a turn without its posts and input. A time that has not come yet is
+// null in the table and the zero time here, which JSON leaves out.
 func readRecord(r pgx.CollectableRow) (Record, error) {
 	var x Record
 	var started, ended *time.Time
@@ -116,7 +120,8 @@ type BrokenUpdate struct {
 }
 
 // ReadTroubles reads the troubles since a moment, newest first, at most 100 of
-// each kind, and counts them all.
+// each kind, and counts them all: a list that was cut must not read as a small
+// trouble.
 func ReadTroubles(ctx context.Context, db *store.DB, since time.Time) (Troubles, error) {
 	var t Troubles
 	var err error
