@@ -31,7 +31,7 @@ type demo struct {
 func startDemo(t *testing.T) *demo {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.DiscardHandler)
 	w, err := newDemoWorld()
 	if err != nil {
 		t.Fatal(err)

@@ -88,6 +88,9 @@ func TestLooks(t *testing.T) {
 	p.Go(url + "/as/bo/family/0")
 	upright(t, p, "tablet")
 	shoot(t, p, "tablet")
+	p.Go(url + "/as/ann/desk/2?turn=7&view=sheet")
+	upright(t, p, "tablet, sheet")
+	shoot(t, p, "tablet-sheet")
 	clean(t, p)
 }
 
