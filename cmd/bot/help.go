@@ -30,11 +30,14 @@ was in progress goes on with the next start.`
 }
 
 func (demoCommand) Help() string {
-	return `The whole program runs on a small Telegram of its own, with the example brain. A
-built-in rehearsal model answers and tells what it was given; with OPENAI_API_KEY (or
-OPENAI_BASE_URL) set, that model answers.
+	return `The whole program runs on a small Telegram of its own, with the example brain. It
+prints the address of a page in which you speak as several people and see, beside each
+answer, what the turn carried. A built-in rehearsal model answers and tells what it was
+given; with OPENAI_API_KEY (or OPENAI_BASE_URL) set, that model answers.
 
-  attache demo                       the example
+  attache demo                       the example, at http://127.0.0.1:8484/
+  attache demo --listen 127.0.0.1:9000
+  attache demo --terminal            without a browser
   attache demo --brain ./brain       your own brain; its bot must be called nova
 
 It forgets everything at its start, and never touches the database of DATABASE_URL.`
