@@ -58,7 +58,8 @@ type claim struct {
 	entry attache.ReachEntry
 	Made
 	explicit bool  // it needs no entry in the role's list
-	at       int64 // later is more recent, within one link of this turn or among held ones
+	turn     int64 // that made the link: later is more recent
+	nth      int   // of the sources of one link in that turn: later is more recent
 }
 
 // block is one context with one key, and every link that leads to it, strongest
@@ -129,13 +130,13 @@ func (l *Library) links(t Turn) []claim {
 	for link, sources := range map[attache.Link][]Source{attache.LinkReply: t.Replies, attache.LinkCode: t.Code} {
 		for i, s := range sources {
 			for _, e := range s.Reach {
-				out = append(out, claim{entry: e, Made: Made{Link: link, Why: s.Why}, at: int64(i)})
+				out = append(out, claim{entry: e, Made: Made{Link: link, Why: s.Why}, nth: i})
 			}
 		}
 	}
 	for _, h := range t.Holds {
 		if h.Age < l.keep(h.Context) {
-			out = append(out, claim{entry: h.Entry(), Made: Made{Link: h.Link, Why: fmt.Sprintf("turn %d linked it", h.Turn), Held: true}, at: h.Turn})
+			out = append(out, claim{entry: h.Entry(), Made: Made{Link: h.Link, Why: fmt.Sprintf("turn %d linked it", h.Turn), Held: true}, turn: h.Turn, nth: h.Nth})
 		}
 	}
 	for _, id := range l.carried(t.Role) {
@@ -259,7 +260,7 @@ func stronger(a, b claim) int {
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(a.Link.Rank(), b.Link.Rank()), cmp.Compare(held(a), held(b)), cmp.Compare(b.at, a.at))
+	return cmp.Or(cmp.Compare(a.Link.Rank(), b.Link.Rank()), cmp.Compare(held(a), held(b)), cmp.Compare(b.turn, a.turn), cmp.Compare(b.nth, a.nth))
 }
 
 // kept orders blocks by their strongest links, then by feature, context and key, so

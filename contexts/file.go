@@ -82,6 +82,7 @@ func parse(f *brainfile.File) parsed {
 	ident, _ := brainfile.Identify(f.Path)
 	front, problems := f.Frontmatter()
 	out := parsed{problems: problems}
+	out.file.ID, out.file.Feature = attache.ContextID(ident.ID), attache.FeatureID(ident.Feature)
 	if len(problems) > 0 {
 		return out
 	}

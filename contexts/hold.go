@@ -15,6 +15,7 @@ type Hold struct {
 	Key     attache.EntityKey `json:"entity,omitempty"`
 	Link    attache.Link      `json:"link"`
 	Turn    int64             `json:"turn"` // that made the link
+	Nth     int               `json:"nth"`  // which of the turn's sources did: of two replies the later is more recent
 	Age     int               `json:"age"`  // turns that the agent has answered since
 }
 
@@ -30,7 +31,7 @@ func (c Choice) Made() []Hold {
 			lasting := made.Link == attache.LinkReply || made.Link == attache.LinkCode || made.Link == attache.LinkAsk
 			again := slices.ContainsFunc(b.links[:i], func(m claim) bool { return m.Link == made.Link && !m.Held })
 			if lasting && !made.Held && !again {
-				out = append(out, Hold{Context: b.entry.Context, Key: b.entry.Key, Link: made.Link, Turn: c.turn.ID})
+				out = append(out, Hold{Context: b.entry.Context, Key: b.entry.Key, Link: made.Link, Turn: c.turn.ID, Nth: made.nth})
 			}
 		}
 	}
@@ -74,7 +75,7 @@ func (l *Library) Keep(before, made []Hold, answered bool) []Hold {
 		}
 	}
 	slices.SortFunc(out, func(a, b Hold) int {
-		return cmp.Or(cmp.Compare(b.Turn, a.Turn), cmp.Compare(a.Link.Rank(), b.Link.Rank()), cmp.Compare(a.Context, b.Context), cmp.Compare(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(b.Turn, a.Turn), cmp.Compare(b.Nth, a.Nth), cmp.Compare(a.Link.Rank(), b.Link.Rank()), cmp.Compare(a.Context, b.Context), cmp.Compare(a.Key, b.Key))
 	})
 	return out
 }

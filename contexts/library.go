@@ -56,41 +56,43 @@ func Read(tree *brainfile.Tree, frame Frame) (*Library, []attache.Problem) {
 		absent: map[attache.ContextID]string{}, claims: map[string]bool{},
 	}
 	files, problems := tree.Entities("context")
-	l.survey(tree)
+	alone := make(map[*brainfile.File]bool, len(files))
 	for _, f := range files {
-		read := brainfile.Once(f, parse)
+		alone[f] = true
+		read := l.survey(f, true)
 		problems = append(problems, read.problems...)
-		ident, _ := brainfile.Identify(f.Path)
-		if id := attache.ContextID(ident.ID); len(read.problems) == 0 && !frame.Features[attache.FeatureID(ident.Feature)].Off {
+		if len(read.problems) == 0 && !frame.Features[read.file.Feature].Off {
 			file := read.file
 			file.knobs(frame, read)
 			file.Code = besides(tree, f.Path)
-			l.files[id] = &file
-			delete(l.absent, id)
+			l.files[file.ID] = &file
+		}
+	}
+	for f := range tree.Files() {
+		if strings.HasSuffix(f.Path, ".context.md") && !alone[f] {
+			l.survey(f, false) // two of one id, or of an id that is none
 		}
 	}
 	l.index()
 	return l, problems
 }
 
-// survey notes for every file why it is absent, until it has loaded, and the views
-// that it claims.
-func (l *Library) survey(tree *brainfile.Tree) {
-	for f := range tree.Files() {
-		ident, ok := brainfile.Identify(f.Path)
-		if !ok || ident.Kind != "context" {
-			continue
-		}
-		id := attache.ContextID(ident.ID)
-		if l.frame.Features[attache.FeatureID(ident.Feature)].Off {
-			l.absent[id] = fmt.Sprintf("%s is of the feature %s, which is switched off", id, ident.Feature)
-			continue
-		}
+// survey reads one file, which may load or not, and notes the views that it claims
+// and why it is absent, if it is.
+func (l *Library) survey(f *brainfile.File, may bool) parsed {
+	read := brainfile.Once(f, parse)
+	id, feature := read.file.ID, read.file.Feature
+	switch {
+	case l.frame.Features[feature].Off:
+		l.absent[id] = fmt.Sprintf("%s is of the feature %s, which is switched off", id, feature)
+		return read
+	case !may || len(read.problems) > 0:
 		l.absent[id] = fmt.Sprintf("%s does not load, see %s", id, f.Path)
-		for _, view := range brainfile.Once(f, parse).claims {
-			l.claims[view] = true
-		}
 	}
+	for _, view := range read.claims {
+		l.claims[view] = true
+	}
+	return read
 }
 
 // besides gives the path of the code beside a context, "" when there is none.

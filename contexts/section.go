@@ -185,10 +185,11 @@ func (l *Library) least(p part) int {
 }
 
 // fit writes a section within room code points: rows from the first on as far as
-// they go, anything else whole, else a stub in its place. cut says what was left
-// out, "" for nothing.
+// they go, anything else whole, else a stub in its place. What is no longer than
+// the stub always has room. cut says what was left out, "" for nothing.
 func (l *Library) fit(p part, room int) (text, cut string) {
 	stub := l.stub(p.name, "chars")
+	room = max(room, utf8.RuneCountInString(stub))
 	switch {
 	case p.fixed != "":
 		return p.fixed, ""

@@ -13,8 +13,10 @@
 // it stays the same; the prompt itself is made when a turn first asks ([Brain.Static])
 // and kept as long as the brain. [Brain.Profile] gives the model that a role names.
 //
-// What belongs to one owner (contexts, beats, hooks, scenarios, tools) is read by
-// that owner's package from the same tree; parse adds one line for each.
+// Contexts are a library of their own, whose catalog and kinds of keys join the
+// prompt of each role that admits them. What belongs to another owner (beats,
+// hooks, scenarios, tools) is read by that owner's package from the same tree;
+// parse adds one line for each.
 package brain
 
 import (
@@ -30,16 +32,18 @@ import (
 	"attache"
 	"attache/access"
 	"attache/constitution"
+	"attache/contexts"
 	"attache/internal/brainfile"
 )
 
 // Brain is one state of a brain's files, understood.
 type Brain struct {
-	Dir     string          // as it was given
-	Tree    *brainfile.Tree // every text file
-	Frame   constitution.Frame
-	Policy  *access.Policy
-	Version string // twelve hexadecimal digits; equal for equal texts in force
+	Dir      string          // as it was given
+	Tree     *brainfile.Tree // every text file
+	Frame    constitution.Frame
+	Policy   *access.Policy
+	Contexts *contexts.Library // every context that loads
+	Version  string            // twelve hexadecimal digits; equal for equal texts in force
 
 	accessFile *brainfile.File // the last access.yaml that could be used
 	shelf      *shelf
@@ -96,6 +100,8 @@ func (b *Brain) parse(last *Brain) []attache.Problem {
 	problems := append(slices.Clone(b.Tree.Problems), b.Tree.Strays()...)
 	frame, more := constitution.Read(b.Tree, folderName(b.Dir), &last.Frame)
 	b.Frame, problems = frame, append(problems, more...)
+	b.Contexts, more = contexts.Read(b.Tree, contextFrame(frame))
+	problems = append(problems, more...)
 	b.shelf = stock(b.Tree, frame.Manifest.Args, last.shelf)
 	problems = append(problems, b.shelf.problems...)
 	problems = append(problems, b.judge(last)...)

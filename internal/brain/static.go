@@ -15,7 +15,7 @@ import (
 // extras is what a static prompt holds beside what the brain's files say of its
 // role, and which prompt is asked for: equal extras of one brain give equal bytes.
 // The shared context joins here; what contexts add (key kinds, the catalog) is read
-// from the files and joins in static.
+// from the files and joins in compile.
 type extras struct {
 	role    attache.RoleID
 	tools   string // the tool list exactly as the model gets it
@@ -64,6 +64,8 @@ func (b *Brain) compile(x extras) (prompt.Epoch, error) {
 	}
 	s, problems := b.static(role, x)
 	s.Agents = b.others(role.ID) // known only once every role was judged
+	admission := b.Admission(role.ID)
+	s.Catalog, s.Entities = b.Contexts.Catalog(admission), b.Contexts.KeyKinds(admission)
 	e, more := prompt.Compile(s)
 	var wrong []error
 	for _, p := range append(problems, more...) {
