@@ -40,8 +40,9 @@ func (g *Gateway) register(ctx context.Context) error {
 }
 
 // beat shows once a second that this process lives, recovers what dead ones left
-// and starts waiting turns whose time has come. It returns when ctx ends.
-func (g *Gateway) beat(ctx context.Context) {
+// and starts waiting turns whose time has come. It returns when ctx ends, with the
+// lock that says that this process lives, nil if it has not got it just now.
+func (g *Gateway) beat(ctx context.Context) (lease *store.Lease) {
 	var leases *store.Leases
 	err := g.db.Retry(ctx, "opening a connection for locks", func(ctx context.Context) (err error) {
 		leases, err = g.db.Leases(ctx)
@@ -51,9 +52,8 @@ func (g *Gateway) beat(ctx context.Context) {
 		if ctx.Err() == nil {
 			g.log.Error("locks on the database cannot be taken", "err", err)
 		}
-		return
+		return nil
 	}
-	var lease *store.Lease
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
 	g.swept = time.Now()
@@ -71,10 +71,7 @@ func (g *Gateway) beat(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-			if lease != nil {
-				lease.Release()
-			}
-			return
+			return lease
 		case <-tick.C:
 		}
 	}

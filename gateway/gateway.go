@@ -142,13 +142,18 @@ func (g *Gateway) Run(ctx context.Context) error {
 	}
 	g.working.Go(func() { g.db.Listen(ctx, stopChannel, g.heardStop) })
 	g.working.Go(func() { g.forget(ctx) })
-	g.beat(ctx)
+	lease := g.beat(ctx)
 	// First nothing new is begun, then the loops end, then what runs may end. In any
 	// other order an intake could still start a turn behind the back of drain.
 	g.stopped.Store(true)
 	g.quit()
 	g.working.Wait()
 	g.drain()
+	// Only now: as long as this lock is held, no other process takes this one for dead
+	// and does the turns that are ending here a second time.
+	if lease != nil {
+		lease.Release()
+	}
 	return nil
 }
 

@@ -148,6 +148,10 @@ func (in *intake) read(ctx context.Context, k *kept) error {
 		m, v := in.bot.Press(*u.Press, k.id)
 		in.take(k, m, v)
 	case u.Edited != nil:
+		if v := in.bot.Judge(*u.Edited); v.Act == ActSilence {
+			in.take(k, *u.Edited, v) // the new words of somebody who is not let in are not kept either
+			break
+		}
 		k.deeds = append(k.deeds, in.edit(*u.Edited, k.id))
 	case u.Migrated != nil:
 		in.g.former.note(in.bot.ID, *u.Migrated)

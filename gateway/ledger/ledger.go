@@ -108,6 +108,7 @@ type Troubles struct {
 	Broken     []BrokenUpdate
 	AllPosts   int // how many there are, with those that are not listed
 	AllUpdates int
+	Business   map[attache.BotID]int // updates of Business chats, which are kept and refused (decisions § 7.11)
 }
 
 // BrokenUpdate is an update that was kept and passed by: it did not decode, or the
@@ -132,10 +133,29 @@ func ReadTroubles(ctx context.Context, db *store.DB, since time.Time) (Troubles,
 	if err != nil {
 		return t, err
 	}
+	if t.Business, err = business(ctx, db, since); err != nil {
+		return t, err
+	}
 	rows, err := db.Pool().Query(ctx, `select bot, update_id, why, at from attache.updates where state = 'broken' and at >= $1 order by at desc limit 100`, since)
 	if err != nil {
 		return t, err
 	}
 	t.Broken, err = pgx.CollectRows(rows, pgx.RowToStructByPos[BrokenUpdate])
 	return t, err
+}
+
+// business counts the updates of Business chats since a moment, by bot.
+func business(ctx context.Context, db *store.DB, since time.Time) (map[attache.BotID]int, error) {
+	rows, err := db.Pool().Query(ctx, `select bot, count(*) from attache.updates where kind like '%business%' and at >= $1 group by bot`, since)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[attache.BotID]int{}
+	var bot attache.BotID
+	var n int
+	_, err = pgx.ForEachRow(rows, []any{&bot, &n}, func() error {
+		counts[bot] = n
+		return nil
+	})
+	return counts, err
 }

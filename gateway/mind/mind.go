@@ -132,6 +132,9 @@ func (m *Mind) Answer(ctx context.Context, run engine.Run, t gateway.Turn) (gate
 		return gateway.Answer{Why: fmt.Sprintf("the role %s does not load any more", th.ruling.Role), Failed: true}, nil
 	}
 	th.role = role
+	if th.turn.Messages = th.admitted(t.Messages); len(th.turn.Messages) == 0 {
+		return gateway.Answer{Why: "nobody who wrote it is let in any more"}, nil
+	}
 	limits := b.Frame.Manifest.Limits
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(limits.Seconds)*time.Second, errSeconds)
 	defer cancel()

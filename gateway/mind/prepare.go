@@ -75,17 +75,27 @@ func listTools(list []attache.Tool) ([]byte, error) {
 	return json.Marshal(out)
 }
 
+// admitted gives the messages of people who are still let in: somebody may have been
+// taken off the list while their words waited.
+func (th *thought) admitted(messages []attache.Message) []attache.Message {
+	var kept []attache.Message
+	for _, m := range messages {
+		if ok, _ := th.ruling.Admits(m.From.ID); ok {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
 // room gives the lines of the room that ride along: the newest, within the knobs
 // room.lines and room.chars, and only of people who are still let in.
 func (th *thought) room() []attache.Message {
 	knobs := th.brain.Frame.Manifest.Room
 	var kept []attache.Message
 	chars := 0
-	for i := len(th.turn.Room) - 1; i >= 0 && len(kept) < knobs.Lines; i-- {
-		m := th.turn.Room[i]
-		if ok, _ := th.ruling.Admits(m.From.ID); !ok {
-			continue
-		}
+	lines := th.admitted(th.turn.Room)
+	for i := len(lines) - 1; i >= 0 && len(kept) < knobs.Lines; i-- {
+		m := lines[i]
 		if chars += len([]rune(m.Text)); chars > knobs.Chars {
 			break
 		}

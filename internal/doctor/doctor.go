@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,6 +128,11 @@ func Deliveries(ctx context.Context, db *store.DB) []Finding {
 	if more := t.AllUpdates - len(t.Broken); more > 0 {
 		found = append(found, Finding{Level: Warn, Check: "Updates",
 			What: fmt.Sprintf("%d older updates could not be read too (%d in all)", more, t.AllUpdates), Do: "look for the same cause"})
+	}
+	for _, bot := range slices.Sorted(maps.Keys(t.Business)) {
+		found = append(found, Finding{Level: Note, Check: "Updates",
+			What: fmt.Sprintf("%d updates of Telegram Business chats came to bot %s; they are kept and never answered", t.Business[bot], bot),
+			Do:   "disconnect the bot from the Business account if that was not meant"})
 	}
 	return found
 }
