@@ -159,9 +159,16 @@ func (p *program) draft(place attache.Place, turn int64, f attache.Format) mind.
 	return p.bot(place.Bot).sender.Draft(place, turn, f)
 }
 
-// ruled reports whether a place's chat has a rule under its bot.
+// ruled reports whether a tool may post in a place: its chat has a rule under its
+// bot. The rule `dm` is one for many chats, so there the person must be let in too:
+// otherwise a model could be talked into writing to anybody who ever wrote to the bot.
 func (p *program) ruled(place attache.Place) bool {
-	return p.ruling(p.brain.Current(), place, "").Ruled()
+	r := p.ruling(p.brain.Current(), place, "")
+	if !r.Ruled() || !place.Chat.Private() {
+		return r.Ruled()
+	}
+	admitted, _ := r.Admits(attache.UserID(int64(place.Chat)))
+	return admitted
 }
 
 // post says something for a tool call.

@@ -22,7 +22,7 @@ var notificationWords string
 // needed.
 type Deps struct {
 	// Ruled reports whether access.yaml has a rule for the place's chat under the
-	// place's bot; `dm` counts. On any doubt it says no.
+	// place's bot; `dm` counts for the people whom it lets in. On any doubt it says no.
 	Ruled func(attache.Place) bool
 
 	// Post says something durably: an intent is stored before the call and the

@@ -70,6 +70,8 @@ func (d Deps) target(c attache.Call, args notificationArgs) (attache.Place, stri
 	switch {
 	case place.Chat == 0:
 		return place, "this run answers nowhere, so there is no chat to default to; name the chat"
+	case !d.Ruled(place) && place.Chat.Private():
+		return place, fmt.Sprintf("no rule in access.yaml lets in the person of %v for the bot %s; only a person can change that, so choose another chat", place.Chat, place.Bot)
 	case !d.Ruled(place):
 		return place, fmt.Sprintf("%v has no rule in access.yaml for the bot %s; only a person can add one, so choose another chat", place.Chat, place.Bot)
 	}
