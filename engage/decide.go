@@ -46,6 +46,7 @@ type Rule struct {
 type Decision struct {
 	Act       Act
 	Why       string // one clause
+	Barred    bool   // who wrote it, or what it is, keeps it from being looked at: no command in it is run either
 	Mentioned bool
 	ReplyToMe bool
 }
@@ -55,6 +56,7 @@ type Decision struct {
 func Decide(r Rule, m attache.Message, self Self) Decision {
 	d := Decision{Act: Ignore, Mentioned: mentioned(m, self), ReplyToMe: replies(m, self)}
 	if d.Why = barred(r, m, self); d.Why != "" {
+		d.Barred = true
 		return d
 	}
 	engaged, why := called(r, m, self, d)

@@ -28,16 +28,19 @@ func (b *bot) judge(m attache.Message) gateway.Verdict {
 		b.stranger(m, r)
 	}
 	me := b.me.Load()
-	if name, _, ok := engage.Command(m, me.Username); ok && admitted {
-		if v, ours := b.command(m, name); ours {
-			return v
-		}
-	}
 	self := engage.Self{Bot: b.id, User: attache.UserID(me.ID), Username: me.Username}
 	d := engage.Decide(engage.Rule{
 		Engage: r.Engage, Names: r.Names, Observe: r.Observe, Bots: r.Bots, Channels: r.Channels,
 		Admitted: admitted, WhyNot: why, Exchanges: b.loops.count(m),
 	}, m, self)
+	// What may not engage the bot may not command it either: two bots that answer
+	// each other's commands would never end.
+	if name, _, ok := engage.Command(m, me.Username); ok && !d.Barred {
+		if v, ours := b.command(m, name); ours {
+			b.loops.engaged(m)
+			return v
+		}
+	}
 	switch d.Act {
 	case engage.Answer:
 		b.loops.engaged(m)
@@ -114,9 +117,9 @@ func (l *loops) count(m attache.Message) int {
 	return l.byBot[m.Place]
 }
 
-// engaged notes that a bot's message is going to be answered.
+// engaged notes that a bot's message is going to be answered; an edit never is.
 func (l *loops) engaged(m attache.Message) {
-	if !m.From.IsBot {
+	if !m.From.IsBot || !m.EditedAt.IsZero() {
 		return
 	}
 	l.mu.Lock()
