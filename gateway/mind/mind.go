@@ -82,14 +82,22 @@ type Mind struct{ o Options }
 
 // New migrates the package's table.
 func New(ctx context.Context, o Options) (*Mind, error) {
-	sql, err := fs.Sub(migrations, "migrations")
-	if err != nil {
+	if err := Migrate(ctx, o.DB); err != nil {
 		return nil, err
 	}
-	if err := o.DB.Migrate(ctx, "mind", sql); err != nil {
-		return nil, fmt.Errorf("the table of tool calls: %w", err)
-	}
 	return &Mind{o}, nil
+}
+
+// Migrate brings the package's table up to date; commands that only read call it too.
+func Migrate(ctx context.Context, db *store.DB) error {
+	sql, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	if err := db.Migrate(ctx, "mind", sql); err != nil {
+		return fmt.Errorf("the table of tool calls: %w", err)
+	}
+	return nil
 }
 
 // Forget deletes the calls of tools from before a moment.
