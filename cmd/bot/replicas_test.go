@@ -5,12 +5,14 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"attache/internal/model/modeltest"
 	"attache/internal/telegramsim"
 )
 
@@ -121,6 +123,44 @@ func TestARunningTurnIsTakenOver(t *testing.T) {
 				t.Errorf("answers %q", order)
 			}
 		})
+	}
+}
+
+// A replica that was told to stop ends the turn that it is at; no other takes it over
+// meanwhile and asks the model a second time.
+//
+// row N3 (a stop)
+func TestAStoppingReplicaKeepsItsTurn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes six seconds")
+	}
+	s := newStage(t)
+	thought := make(chan struct{})
+	m := modeltest.New(t, modeltest.Rule{Answer: modeltest.Answer{Text: "a slow answer", Hold: thought}})
+	env := []string{"OPENAI_BASE_URL=" + m.URL, "OPENAI_API_KEY=sk-test"}
+	dir := deskBrain(t, "")
+	first := s.replica(dir, env, "--listen", "off")
+	until(t, first.log, "the first is there", func() bool { return first.log.has("the bot is there") })
+	second := s.replica(dir, env, "--listen", "off")
+	until(t, second.log, "the second is there", func() bool { return second.log.has("stands by") && second.log.has("the bot is there") })
+	s.log = second.log
+	dm := s.sim.DM(s.ann, s.bot)
+	dm.Say(s.ann, "think")
+	m.Wait(1)
+	if err := first.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	db := connect(t, s.dsn)
+	until(t, second.log, "the first has shown no life for long", func() bool {
+		return count(t, db, `select count(*) from attache.executors where beat < now() - interval '5.5 seconds'`) == 1
+	})
+	close(thought)
+	if got := s.await(dm, 1); got[0] != "a slow answer" {
+		t.Errorf("answer %q", got)
+	}
+	<-first.done
+	if n := len(m.Requests()); n != 1 || second.log.has("taken over") || !first.log.has("a turn ended") {
+		t.Errorf("the model was asked %d times\nfirst:\n%s\nsecond:\n%s", n, first.log, second.log)
 	}
 }
 
