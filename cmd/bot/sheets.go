@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"attache"
 	"attache/engage"
 	"attache/gateway/ledger"
+	"attache/gateway/mind"
 	"attache/internal/model"
 	"attache/internal/prompt"
 	"attache/internal/telegramsim"
@@ -116,6 +118,13 @@ func (s *sheets) tell(ctx context.Context, r ledger.Record) (web.Turn, error) {
 	for _, c := range calls {
 		t.Calls, t.Role = append(t.Calls, shownCall(c)), c.Role
 	}
+	tools, err := mind.Calls(ctx, s.p.db.DB, r.ID)
+	if err != nil {
+		return t, err
+	}
+	for _, c := range tools {
+		t.Tools = append(t.Tools, shownTool(c))
+	}
 	x, ok, err := s.p.talks.Of(ctx, r.ID)
 	if err != nil || !ok {
 		return t, err
@@ -164,6 +173,24 @@ func labelled(r prompt.Request) []web.Message {
 		}
 	}
 	return out
+}
+
+// shownTool tells a tool's call by what its result says of it.
+func shownTool(c mind.CallRecord) web.Tool {
+	var said struct {
+		OK     bool   `json:"ok"`
+		Status string `json:"status"`
+	}
+	t := web.Tool{Name: c.Tool, Args: c.Args, Result: c.Result, Took: c.Took, Status: "done"}
+	switch err := json.Unmarshal([]byte(c.Result), &said); {
+	case c.State == "started":
+		t.Status = "waiting"
+	case err == nil && said.Status != "":
+		t.Status = said.Status
+	case err == nil && !said.OK:
+		t.Status = "refused"
+	}
+	return t
 }
 
 func shownCall(c usage.Call) web.Call {

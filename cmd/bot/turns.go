@@ -10,6 +10,7 @@ import (
 	"attache"
 	"attache/gateway"
 	"attache/gateway/ledger"
+	"attache/gateway/mind"
 	"attache/internal/conversation"
 	"attache/internal/store"
 	"attache/internal/usage"
@@ -75,6 +76,9 @@ func migrateForReading(ctx context.Context, db *store.DB) (*conversation.Store, 
 	if err := usage.Migrate(ctx, db); err != nil {
 		return nil, err
 	}
+	if err := mind.Migrate(ctx, db); err != nil {
+		return nil, err
+	}
 	return conversation.Open(ctx, db)
 }
 
@@ -86,6 +90,7 @@ type turnRecord struct {
 	Calls    []callRecord      `json:"calls"`
 	Contexts []string          `json:"contexts"`
 	Requests []requestRecord   `json:"requests"`
+	Tools    []mind.CallRecord `json:"tools"`
 	Parts    map[string]string `json:"prompt,omitempty"` // session and turn snapshot and input, as they were sent
 }
 
@@ -133,6 +138,9 @@ func (c turnsCommand) one(ctx context.Context, db *store.DB, talks *conversation
 		r.Calls = append(r.Calls, recordOf(call))
 		r.Requests = append(r.Requests, requestRecord{call.SHA256, call.Bytes})
 	}
+	if r.Tools, err = mind.Calls(ctx, db, c.ID); err != nil {
+		return err
+	}
 	if c.JSON {
 		e := json.NewEncoder(io.out)
 		e.SetEscapeHTML(false)
@@ -169,6 +177,9 @@ func printTurn(io stdio, t turnRecord) {
 	}
 	for _, c := range t.Calls {
 		fmt.Fprintf(io.out, "  model    %s %d in %d ms, %s\n", c.Model, c.Status, c.Ms, tokensOf(c))
+	}
+	for _, c := range t.Tools {
+		fmt.Fprintf(io.out, "  tool     %s %s %s: %s\n           %s\n", c.ID, c.Tool, c.State, c.Args, c.Result)
 	}
 	for _, p := range t.Posts {
 		fmt.Fprintf(io.out, "  out      part %d %s %v: %s\n", p.Part, p.State, p.Messages, p.Text)

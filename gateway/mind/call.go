@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"attache"
 	"attache/internal/engine"
 	"attache/internal/model"
+	"attache/internal/store"
 	"attache/internal/tools"
 )
 
@@ -85,4 +87,25 @@ func printable(b []byte) string {
 		}
 	}
 	return string(out)
+}
+
+// CallRecord is one call of a tool as it was written down.
+type CallRecord struct {
+	ID     string        `json:"id"` // round and place, as 1.0
+	Tool   string        `json:"tool"`
+	Args   string        `json:"args"`             // as the model wrote them
+	State  string        `json:"state"`            // started or done
+	Result string        `json:"result,omitempty"` // what the model got
+	Took   time.Duration `json:"-"`
+}
+
+// Calls gives the calls of tools of a turn in the order they were made. A call that
+// was refused before it began is none of them.
+func Calls(ctx context.Context, db *store.DB, turn int64) ([]CallRecord, error) {
+	rows, err := db.Pool().Query(ctx, `select call, tool, args, state, result, coalesce(done, at) - at
+		from attache.tool_calls where turn = $1 order by at, call`, turn)
+	if err != nil {
+		return nil, fmt.Errorf("the tool calls of turn %d cannot be read: %w", turn, err)
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[CallRecord])
 }
