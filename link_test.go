@@ -11,7 +11,7 @@ import (
 	"attache"
 )
 
-// row B1, the order of the links
+// The order of matrix B1.
 func TestLinksHaveARank(t *testing.T) {
 	for i, l := range []attache.Link{"run", "chat", "reply", "code", "ask", "always"} {
 		if l.Rank() != i {
@@ -53,7 +53,7 @@ func TestEntriesAreWrittenAsPeopleReadThem(t *testing.T) {
 // Each list is the bindings of a place, weakest first: whatever of them is left,
 // its last one that concerns the bot is the pin (decisions § 3.13).
 //
-// row D10
+// It is the half of D10 that needs no stored bindings.
 func TestTheStrongestBindingPins(t *testing.T) {
 	list := []attache.Binding{
 		{Context: "client", Key: "chat-every"},
@@ -96,7 +96,7 @@ func TestTheStrongestBindingPins(t *testing.T) {
 	}
 }
 
-// row D14, row D17: the check itself; that every path asks it is proved elsewhere
+// The check of matrix D14 and D17 itself; that every path asks it is proved elsewhere.
 func TestPinTakes(t *testing.T) {
 	bound := attache.Pin{Bound: map[attache.ContextID]attache.EntityKey{"client": "acme", "none": "", "plain": ""}}
 	for _, c := range []struct {

@@ -100,7 +100,8 @@ func supply(t *rapid.T, needs []Need) map[Need]Given {
 
 // Whatever is linked, bound, held and read: the truths of decisions § 2, § 3 and § 5.
 //
-// row G3, row G4, row A7: as far as the choice and the bytes go
+// row G3
+// row G4
 func TestTruthsOfATurn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, turn := world(t), moments(t)
@@ -276,7 +277,7 @@ func TestCharactersAreCodePoints(t *testing.T) {
 	}
 }
 
-// row G9, the line of interface § 5 word for word
+// The line of interface § 5 word for word (matrix G9 without the chat around it).
 func TestLineOfContext(t *testing.T) {
 	got := Line([]Carried{{Context: "client", Key: "acme", Link: "chat", Chars: 812}, {Context: "policy", Knob: "contexts.maxActive"}})
 	if want := "Contexts: client@acme (chat, 812) · policy (not attached — budget: contexts.maxActive)"; got != want {

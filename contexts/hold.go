@@ -22,9 +22,9 @@ type Hold struct {
 // Entry is what the hold attaches.
 func (h Hold) Entry() attache.ReachEntry { return attache.ReachEntry{Context: h.Context, Key: h.Key} }
 
-// Made gives the links of this turn that outlive it. A link that was refused is
+// Holds gives the links of this turn that outlive it. A link that was refused is
 // none; one that became a stub is, and competes again.
-func (c Choice) Made() []Hold {
+func (c Choice) Holds() []Hold {
 	var out []Hold
 	for _, b := range c.blocks {
 		for i, made := range b.links {
@@ -39,7 +39,7 @@ func (c Choice) Made() []Hold {
 }
 
 // Keep gives the holds that the next turn begins with: those from before this one,
-// those that this turn made (Choice.Made, and that of each context it opened), and
+// those that this turn made (Choice.Holds, and those of each context it opened), and
 // whether the agent answered it. Call it once for a turn, and not for a run, whose
 // links are its own (decisions § 3.5, § 3.11).
 //

@@ -43,14 +43,14 @@ func (k *talk) turn(s step) {
 	if strings.Join(got, " ") != s.want {
 		k.t.Errorf("turn %d carries %v, want %s", k.id, got, s.want)
 	}
-	made := c.Made()
+	made := c.Holds()
 	if s.open != "" {
 		e := entryOf(s.open)
 		opened, refused := k.l.Open(turn, string(e.Context), string(e.Key))
 		if refused != "" {
 			k.t.Fatal(refused)
 		}
-		made = append(made, opened.Made()...)
+		made = append(made, opened.Holds()...)
 	}
 	k.holds = k.l.Keep(k.holds, made, !s.failed)
 }
@@ -60,8 +60,8 @@ func entryOf(s string) attache.ReachEntry {
 	return attache.ReachEntry{Context: attache.ContextID(context), Key: attache.EntityKey(key)}
 }
 
-// row C8, row E9, row F8: the turns that a link stays, counted by decisions § 3.5;
-// that the gateway stores and drops holds is proved there
+// The turns that a link stays, counted by decisions § 3.5 (matrix C8, E9 and F8 as
+// values; that holds are stored and dropped is proved by who does it).
 func TestHolds(t *testing.T) {
 	files := []string{
 		"features/a/film.context.md", "---\nentity: film id\nwhen: [reply]\nkeep: 2\n---\nX.",

@@ -20,7 +20,9 @@ func names(l *Library) string {
 
 // The file of text 1 § 1, word for word, with a tool's worth of more.
 //
-// row A1, row A6, row A7, row A8: as far as reading goes
+// row A1
+// row A6
+// row A8
 func TestFileOfTheText(t *testing.T) {
 	l := library(t, frame(), "features/support/deep/ticket.context.md", `---
 # features/support/ticket.context.md — id `+"`ticket`"+`
@@ -59,8 +61,10 @@ Quote { the } SLA {{ from }} the {% card %}.
 	}
 }
 
-// row A2, row A5: a clash loads neither file, a feature that is off loads none, and
-// the rest loads
+// A clash loads neither file, a feature that is off loads none, and the rest loads.
+//
+// row A2
+// row A5
 func TestWhatDoesNotLoadLeavesTheRest(t *testing.T) {
 	f := frame()
 	f.Features["off"] = Feature{Off: true, Path: "features/off/FEATURE.md"}
@@ -86,8 +90,6 @@ func TestWhatDoesNotLoadLeavesTheRest(t *testing.T) {
 }
 
 // An edit is another library; the one that a turn holds stays as it was.
-//
-// row A9: as far as values go
 func TestALibraryNeverChanges(t *testing.T) {
 	path := "features/a/a.context.md"
 	before := library(t, frame(), path, "---\nwhen: [always]\n---\nOld.")
@@ -103,7 +105,8 @@ func TestALibraryNeverChanges(t *testing.T) {
 
 // The deep feature of text 1 § 2, and what each entity of it reaches.
 //
-// row B2, row B3, row B4, row B10: as far as the reach of files goes
+// row B2
+// row B3
 func TestReach(t *testing.T) {
 	text := func(when string) string { return "---\nwhen: [" + when + "]\n---\nX." }
 	l := library(t, frame(),
@@ -137,8 +140,6 @@ func TestReach(t *testing.T) {
 }
 
 // A run that began keeps the reach that it began with: it is a value of its own.
-//
-// row B11: as far as values go
 func TestReachIsTheRunsOwn(t *testing.T) {
 	l := library(t, frame(), "features/a/a.context.md", "---\nwhen: [run]\n---\nX.")
 	e := attache.Entity{Feature: "a", Folder: "features/a", Reach: attache.Reach{{Context: "a"}}}
@@ -149,7 +150,10 @@ func TestReachIsTheRunsOwn(t *testing.T) {
 	}
 }
 
-// row G1: every tier of every knob, the nearest first
+// Every tier of a knob of a context, the nearest first. Those of a turn are in
+// testdata/turns.
+//
+// row G1
 func TestKnobs(t *testing.T) {
 	one, two, three := 1111, 22, 333
 	f := frame()
@@ -173,7 +177,9 @@ func TestKnobs(t *testing.T) {
 	}
 }
 
-// row F1, row F4, row F10: what a role admits, its catalog, and nothing of rights in it
+// What a role admits, and its catalog.
+//
+// row F1
 func TestWhatARoleAdmits(t *testing.T) {
 	long := strings.Repeat("eligibility, windows, ", 40)
 	l := library(t, frame(),
@@ -203,7 +209,9 @@ func TestWhatARoleAdmits(t *testing.T) {
 	}
 }
 
-// row E4: the keys that a render may answer
+// The keys that a render may answer.
+//
+// row E4
 func TestSectionsOfCode(t *testing.T) {
 	l := library(t, frame(), "features/a/a.context.md", "---\nwhen: [run]\ndata: [card, { document: rules }]\n---\nX.")
 	f, _ := l.File("a")

@@ -10,7 +10,7 @@ import (
 
 // Open gives what context_open(name, key) answers in a turn, to be rendered like any
 // choice, or the one sentence with which it is refused. The turn's own tail is not
-// changed by it; Choice.Made gives the hold that it leaves (decisions § 3.16).
+// changed by it; Choice.Holds gives the hold that it leaves (decisions § 3.16).
 //
 // It opens what the role admits, what the turn's run reaches and what a rule of
 // access.yaml binds here; `when` is not asked, since an open is the agent's explicit

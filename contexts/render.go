@@ -44,8 +44,8 @@ func (c Choice) Needs() []Need {
 	}
 	places := 0
 	for _, b := range c.blocks {
-		if !c.opened && (b.tooLong() || places >= c.maxActive().Value) {
-			continue
+		if b.tooLong() || !c.opened && places >= c.maxActive().Value {
+			continue // nothing of its data will be shown
 		}
 		if b.file.Chars.Value <= c.turnChars().Value {
 			places++ // one that may turn out too large for the turn leaves its place to the next

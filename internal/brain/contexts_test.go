@@ -13,7 +13,8 @@ const ticket = "features/support/ticket.context.md"
 // Contexts come with the brain: knobs of three tiers, a feature's switch, mistakes
 // beside what loads.
 //
-// row A3, row A5, row G1
+// row A3
+// row A5
 func TestContextsOfABrain(t *testing.T) {
 	dir := small(t)
 	write(t, dir, manifest, "name: Shop\ncontexts: { chars: 500, turnChars: 700, maxActive: 0 }\nstate: { rows: 2, views: 1 }\n",
