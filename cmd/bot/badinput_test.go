@@ -39,7 +39,7 @@ func everywhere(merge string) string {
 // soon bounds a wait that should be short.
 func soon(t testing.TB) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -437,19 +437,10 @@ func TestTenThousandUpdates(t *testing.T) {
 			}
 		}
 	}
-	answers := func() (n int) {
-		for _, r := range all {
-			for _, p := range r.chat.Posts(r.thread) {
-				n += len(word.FindAllString(p.Words(), -1))
-			}
-		}
-		return n
-	}
 	want := 0
 	for _, r := range all {
 		want += len(r.said)
 	}
-	until(t, s.log, "all was answered", func() bool { return answers() >= want })
 	conn := connect(t, s.dsn)
 	until(t, s.log, "all was handled", func() bool {
 		return count(t, conn, `select count(*) from attache.updates where state = 'new'`)+count(t, conn, `select count(*) from attache.turns where ended is null`) == 0

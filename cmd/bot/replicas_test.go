@@ -5,14 +5,13 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"attache/internal/model/modeltest"
 	"attache/internal/telegramsim"
 )
 
@@ -50,6 +49,35 @@ func newBalancer(t *testing.T, targets ...string) *balancer {
 	t.Cleanup(front.Close)
 	b.url = front.URL
 	return b
+}
+
+// held is a call to Telegram that is kept on its way for as long as a test wants.
+type held struct {
+	came chan struct{} // closed when the call is there
+	now  func()        // lets it go on
+}
+
+// holdFirst stands before the simulator and holds the first call of a method.
+func (s *stage) holdFirst(method string) held {
+	h, release := held{came: make(chan struct{})}, make(chan struct{})
+	h.now = sync.OnceFunc(func() { close(release) })
+	first := sync.OnceFunc(func() {
+		close(h.came)
+		<-release
+	})
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-h.came: // only the first waits
+		default:
+			if strings.HasSuffix(r.URL.Path, "/"+method) {
+				first()
+			}
+		}
+		s.sim.ServeHTTP(w, r)
+	}))
+	s.t.Cleanup(func() { h.now(); front.CloseClientConnections(); front.Close() })
+	s.url = front.URL
+	return h
 }
 
 // One of two processes polls. When it is killed the other goes on, and what the
@@ -126,44 +154,6 @@ func TestARunningTurnIsTakenOver(t *testing.T) {
 	}
 }
 
-// A replica that was told to stop ends the turn that it is at; no other takes it over
-// meanwhile and asks the model a second time.
-//
-// row N3 (a stop)
-func TestAStoppingReplicaKeepsItsTurn(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes six seconds")
-	}
-	s := newStage(t)
-	thought := make(chan struct{})
-	m := modeltest.New(t, modeltest.Rule{Answer: modeltest.Answer{Text: "a slow answer", Hold: thought}})
-	env := []string{"OPENAI_BASE_URL=" + m.URL, "OPENAI_API_KEY=sk-test"}
-	dir := deskBrain(t, "")
-	first := s.replica(dir, env, "--listen", "off")
-	until(t, first.log, "the first is there", func() bool { return first.log.has("the bot is there") })
-	second := s.replica(dir, env, "--listen", "off")
-	until(t, second.log, "the second is there", func() bool { return second.log.has("stands by") && second.log.has("the bot is there") })
-	s.log = second.log
-	dm := s.sim.DM(s.ann, s.bot)
-	dm.Say(s.ann, "think")
-	m.Wait(1)
-	if err := first.cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	db := connect(t, s.dsn)
-	until(t, second.log, "the first has shown no life for long", func() bool {
-		return count(t, db, `select count(*) from attache.executors where beat < now() - interval '5.5 seconds'`) == 1
-	})
-	close(thought)
-	if got := s.await(dm, 1); got[0] != "a slow answer" {
-		t.Errorf("answer %q", got)
-	}
-	<-first.done
-	if n := len(m.Requests()); n != 1 || second.log.has("taken over") || !first.log.has("a turn ended") {
-		t.Errorf("the model was asked %d times\nfirst:\n%s\nsecond:\n%s", n, first.log, second.log)
-	}
-}
-
 // Webhooks arrive at any of two replicas, and one is killed in the middle: each
 // word is answered once and the order of each chat is kept.
 //
@@ -220,6 +210,7 @@ func TestWebhooksAtTwoReplicas(t *testing.T) {
 // row N3 (/stop)
 func TestStopReachesTheOtherReplica(t *testing.T) {
 	s := newStage(t)
+	release := s.holdFirst("sendMessage")
 	one, two := freeAddress(t), freeAddress(t)
 	front := newBalancer(t, one, two)
 	front.only.Store(1)
@@ -231,14 +222,16 @@ func TestStopReachesTheOtherReplica(t *testing.T) {
 	}
 	s.log = first.log
 	dm := s.sim.DM(s.ann, s.bot)
-	s.sim.Break(telegramsim.Fault{Method: "sendMessage", Kind: telegramsim.Slow, Delay: 1500 * time.Millisecond})
 	dm.SayLong(s.ann, strings.Repeat("a long text ", 700)) // two messages, one turn, several parts
-	calls := func() []telegramsim.Call { return s.sim.Calls(telegramsim.Filter{Method: "sendMessage"}) }
-	if err := s.sim.Wait(soon(t), func() bool { return len(calls()) == 1 }); err != nil {
+	select {
+	case <-release.came:
+	case <-soon(t).Done():
 		t.Fatalf("the first part was never sent\n%s", first.log)
 	}
 	front.only.Store(2)
 	dm.Say(s.ann, "/stop")
+	s.await(dm, 1)
+	release.now()
 	s.await(dm, 2)
 	until(t, first.log, "the first replica stopped its turn", func() bool { return first.log.has("state=stopped") })
 	dm.Say(s.ann, "and on")
