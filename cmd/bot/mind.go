@@ -8,6 +8,7 @@ import (
 
 	"attache"
 	"attache/constitution"
+	"attache/contexts"
 	"attache/gateway"
 	"attache/gateway/mind"
 	"attache/internal/brain"
@@ -30,13 +31,9 @@ func (p *program) newMind(ctx context.Context) (*mind.Mind, error) {
 	if err := usage.Migrate(ctx, p.db.DB); err != nil {
 		return nil, err
 	}
-	registry, err := tools.New(builtin.Tools(builtin.Deps{Ruled: p.ruled, Post: p.post}))
-	if err != nil {
-		return nil, err
-	}
 	return mind.New(ctx, mind.Options{
-		DB: p.db.DB, Talks: p.talks, Tools: registry, Log: p.log, Now: time.Now,
-		Brain: p.brain.Current, Ruling: p.ruling, Model: p.model, Transcribe: p.transcribe,
+		DB: p.db.DB, Talks: p.talks, Tools: []tools.Owned{builtin.Tools(builtin.Deps{Ruled: p.ruled, Post: p.post})}, Log: p.log, Now: time.Now,
+		Brain: p.brain.Current, Ruling: p.ruling, Bindings: p.bindings, Read: p.read, Model: p.model, Transcribe: p.transcribe,
 		Fetch: p.fetch, Draft: p.draft, Usage: p.account,
 	})
 }
@@ -57,6 +54,30 @@ func (p *program) answer(ctx context.Context, run engine.Run, t gateway.Turn) (g
 		}
 	}
 	return p.mind.Answer(ctx, run, t)
+}
+
+// bindings gives what access.yaml binds a place to. Where a group became a
+// supergroup the file may still name the old number (decisions § 3.8).
+func (p *program) bindings(b *brain.Brain, place attache.Place) []attache.Binding {
+	chat := place.Chat
+	if old, ok := p.gateway.Formerly(place.Bot, chat); ok && !b.Policy.Mentions(chat) {
+		chat = old
+	}
+	var out []attache.Binding
+	for _, x := range b.Policy.Bindings(chat, place.Thread) {
+		out = append(out, attache.Binding{Context: x.Context, Key: x.Key, Static: true, Thread: x.Thread, Bots: x.Bots})
+	}
+	return out
+}
+
+// read reads what contexts need. State views and documents of the knowledge are not
+// read yet; the tail says so in their place.
+func (p *program) read(_ context.Context, _ *brain.Brain, needs []contexts.Need) map[contexts.Need]contexts.Given {
+	out := make(map[contexts.Need]contexts.Given, len(needs))
+	for _, n := range needs {
+		out[n] = contexts.Given{Failed: true}
+	}
+	return out
 }
 
 // modelOf gives the entry under `models:` that a role uses.
@@ -203,8 +224,12 @@ func (p *program) contextLines(ctx context.Context, place attache.Place) string 
 	if !ok {
 		return "I have answered nothing here yet."
 	}
+	carried, err := mind.Carried(ctx, p.db.DB, x.Turn)
+	if err != nil {
+		return "I cannot look that up right now: the database does not answer."
+	}
 	lines := []string{
-		"Contexts: none",
+		mind.Line(carried[x.Turn]),
 		fmt.Sprintf("Instructions: %s, %d characters", short(x.Epoch.ID), len([]rune(x.Epoch.Text))),
 		fmt.Sprintf("Session: %d, input %d characters", x.Session.ID, len([]rune(string(x.Input)))),
 	}

@@ -118,6 +118,14 @@ func (s *sheets) tell(ctx context.Context, r ledger.Record) (web.Turn, error) {
 	for _, c := range calls {
 		t.Calls, t.Role = append(t.Calls, shownCall(c)), c.Role
 	}
+	carried, err := mind.Carried(ctx, s.p.db.DB, r.ID)
+	if err != nil {
+		return t, err
+	}
+	for _, c := range carried[r.ID] {
+		t.Links = append(t.Links, web.Link{Context: string(c.Context), Entity: string(c.Entity), Link: string(c.Link),
+			Status: c.Status, Chars: c.Chars, Why: c.Why, Knob: c.Knob})
+	}
 	tools, err := mind.Calls(ctx, s.p.db.DB, r.ID)
 	if err != nil {
 		return t, err

@@ -60,12 +60,34 @@ func (c turnsCommand) Run(ctx context.Context, f *flags, io stdio) error {
 		e.SetIndent("", "  ")
 		return e.Encode(turns)
 	}
+	ids := make([]int64, len(turns))
+	for i, t := range turns {
+		ids[i] = t.ID
+	}
+	carried, err := mind.Carried(ctx, db.DB, ids...)
+	if err != nil {
+		return err
+	}
 	for _, t := range turns {
 		fmt.Fprintln(io.out, strings.Join([]string{
-			fmt.Sprint(t.ID), t.Opened.UTC().Format(time.RFC3339), t.Place.String(), t.Kind, t.Status, took(t), "none",
+			fmt.Sprint(t.ID), t.Opened.UTC().Format(time.RFC3339), t.Place.String(), t.Kind, t.Status, took(t), attached(carried[t.ID]),
 		}, "  "))
 	}
 	return nil
+}
+
+// attached names the contexts that a turn attached, "none" for none.
+func attached(records []mind.CarriedRecord) string {
+	var names []string
+	for _, r := range records {
+		if r.Status == "attached" {
+			names = append(names, attache.ReachEntry{Context: r.Context, Key: r.Entity}.String())
+		}
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ",")
 }
 
 // migrateForReading brings the tables that a reading command needs up to date.
@@ -85,13 +107,13 @@ func migrateForReading(ctx context.Context, db *store.DB) (*conversation.Store, 
 // turnRecord is the JSON form of one turn (interface § 1).
 type turnRecord struct {
 	ledger.Record
-	Epoch    string            `json:"epoch"`
-	Session  int64             `json:"session,omitempty"`
-	Calls    []callRecord      `json:"calls"`
-	Contexts []string          `json:"contexts"`
-	Requests []requestRecord   `json:"requests"`
-	Tools    []mind.CallRecord `json:"tools"`
-	Parts    map[string]string `json:"prompt,omitempty"` // session and turn snapshot and input, as they were sent
+	Epoch    string               `json:"epoch"`
+	Session  int64                `json:"session,omitempty"`
+	Calls    []callRecord         `json:"calls"`
+	Contexts []mind.CarriedRecord `json:"contexts"`
+	Requests []requestRecord      `json:"requests"`
+	Tools    []mind.CallRecord    `json:"tools"`
+	Parts    map[string]string    `json:"prompt,omitempty"` // session and turn snapshot and input, as they were sent
 }
 
 type callRecord struct {
@@ -121,7 +143,7 @@ func (c turnsCommand) one(ctx context.Context, db *store.DB, talks *conversation
 	if !ok {
 		return &attache.Error{Kind: attache.KindNotFound, Say: fmt.Sprintf("there is no turn %d; `attache turns` lists them", c.ID)}
 	}
-	r := turnRecord{Record: t, Contexts: []string{}, Calls: []callRecord{}, Requests: []requestRecord{}}
+	r := turnRecord{Record: t, Calls: []callRecord{}, Requests: []requestRecord{}}
 	x, begun, err := talks.Of(ctx, c.ID)
 	if err != nil {
 		return err
@@ -138,6 +160,11 @@ func (c turnsCommand) one(ctx context.Context, db *store.DB, talks *conversation
 		r.Calls = append(r.Calls, recordOf(call))
 		r.Requests = append(r.Requests, requestRecord{call.SHA256, call.Bytes})
 	}
+	carried, err := mind.Carried(ctx, db, c.ID)
+	if err != nil {
+		return err
+	}
+	r.Contexts = append([]mind.CarriedRecord{}, carried[c.ID]...)
 	if r.Tools, err = mind.Calls(ctx, db, c.ID); err != nil {
 		return err
 	}
@@ -171,6 +198,9 @@ func printTurn(io stdio, t turnRecord) {
 	fmt.Fprintf(io.out, "  opened   %s, took %s ms\n", t.Opened.UTC().Format(time.RFC3339), took(t.Record))
 	if t.Epoch != "" {
 		fmt.Fprintf(io.out, "  epoch    %s, session %d\n", t.Epoch, t.Session)
+	}
+	for _, c := range t.Contexts {
+		fmt.Fprintf(io.out, "  %-8s %s by %s, %d characters %s%s\n", c.Status, attache.ReachEntry{Context: c.Context, Key: c.Entity}, c.Link, c.Chars, c.Knob, c.Why)
 	}
 	for _, m := range t.Input {
 		fmt.Fprintf(io.out, "  in       %d %s (%s): %s\n", m.ID, m.From.Name, m.From.ID, m.Text)

@@ -24,7 +24,7 @@ func (th *thought) call(ctx context.Context, id string, c model.ToolCall) (strin
 	if n := len(th.turn.Messages); n > 0 {
 		call.Person = th.turn.Messages[n-1].From.ID
 	}
-	tool, refusal, ok := th.m.o.Tools.Check(call, th.grant)
+	tool, refusal, ok := th.m.tools.Check(call, th.grant)
 	if !ok {
 		return refusal.Text, nil // decided by the call alone: the same again on a replay
 	}
@@ -34,19 +34,21 @@ func (th *thought) call(ctx context.Context, id string, c model.ToolCall) (strin
 	}
 	switch {
 	case state == "done":
+		th.opened(call.Tool, call.Args, result)
 		return result, nil
 	case state == "started" && tool.Effects && !tool.Keyed:
 		r := tools.Unknown(fmt.Sprintf("nobody knows whether this call of %s was carried out; it is not made again by itself", tool.Name))
 		return r.Text, th.done(ctx, call, r)
 	}
 	engine.KillPoint("tool.started")
-	r, err := th.m.o.Tools.Run(ctx, call, th.grant)
+	r, err := th.m.tools.Run(ctx, call, th.grant)
 	if ctx.Err() != nil {
 		return "", ctx.Err() // stopped or shut down: the result says nothing
 	}
 	if err != nil {
 		th.m.o.Log.Error("a tool did not end well", "turn", th.turn.ID, "why", tool.Name, "err", err)
 	}
+	th.opened(call.Tool, call.Args, r.Text)
 	engine.KillPoint("tool.ran")
 	return r.Text, th.done(ctx, call, r)
 }

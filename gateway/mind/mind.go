@@ -15,11 +15,14 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"slices"
+	"sync"
 	"time"
 
 	"attache"
 	"attache/access"
 	"attache/constitution"
+	"attache/contexts"
 	"attache/gateway"
 	"attache/internal/brain"
 	"attache/internal/conversation"
@@ -42,11 +45,16 @@ type Draft interface {
 type Options struct {
 	DB     *store.DB
 	Talks  *conversation.Store
-	Tools  *tools.Registry
+	Tools  []tools.Owned // besides the mind's own
 	Log    *slog.Logger
 	Now    func() time.Time
 	Brain  func() *brain.Brain
 	Ruling func(b *brain.Brain, p attache.Place, chatKind string) access.Ruling
+	// Bindings gives what a place is bound to, statically and by tools.
+	Bindings func(b *brain.Brain, p attache.Place) []attache.Binding
+	// Read reads views and documents in one snapshot. What it does not give is said
+	// to be missing in the tail.
+	Read func(ctx context.Context, b *brain.Brain, needs []contexts.Need) map[contexts.Need]contexts.Given
 	// Model gives the client of an entry under `models:`, and what it is.
 	Model func(b *brain.Brain, name string) (*model.Client, model.Profile, error)
 	// Transcribe turns a voice message into words; ok is false when the brain has no
@@ -78,14 +86,23 @@ type Exchange struct {
 }
 
 // Mind answers turns.
-type Mind struct{ o Options }
+type Mind struct {
+	o     Options
+	tools *tools.Registry
+
+	mu       sync.Mutex
+	thinking map[int64]*thought // turns that are being answered, for tools that need theirs
+}
 
 // New migrates the package's table.
 func New(ctx context.Context, o Options) (*Mind, error) {
 	if err := Migrate(ctx, o.DB); err != nil {
 		return nil, err
 	}
-	return &Mind{o}, nil
+	m := &Mind{o: o, thinking: map[int64]*thought{}}
+	var err error
+	m.tools, err = tools.New(append(slices.Clone(o.Tools), m.ownTools())...)
+	return m, err
 }
 
 // Migrate brings the package's table up to date; commands that only read call it too.
@@ -100,10 +117,18 @@ func Migrate(ctx context.Context, db *store.DB) error {
 	return nil
 }
 
-// Forget deletes the calls of tools from before a moment.
+// Forget deletes the calls of tools and the ledger from before a moment.
 func (m *Mind) Forget(ctx context.Context, before time.Time) error {
-	_, err := m.o.DB.Pool().Exec(ctx, `delete from attache.tool_calls where at < $1`, before)
-	return err
+	for _, sql := range []string{
+		`delete from attache.turn_contexts where at < $1`,
+		`delete from attache.context_holds where at < $1`,
+		`delete from attache.tool_calls where at < $1`,
+	} {
+		if _, err := m.o.DB.Pool().Exec(ctx, sql, before); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // thought is one turn while it is answered. It keeps the brain that it began with.
@@ -119,6 +144,9 @@ type thought struct {
 	grant   tools.Grant
 	tools   []attache.Tool
 	talk    conversation.Exchange
+	asked   contexts.Turn   // what decides which contexts the turn carries
+	holds   []contexts.Hold // that earlier turns left
+	made    []contexts.Hold // that this one leaves
 	spent   float64
 }
 
@@ -146,6 +174,14 @@ func (m *Mind) Answer(ctx context.Context, run engine.Run, t gateway.Turn) (gate
 	limits := b.Frame.Manifest.Limits
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(limits.Seconds)*time.Second, errSeconds)
 	defer cancel()
+	m.mu.Lock()
+	m.thinking[t.ID] = th
+	m.mu.Unlock()
+	defer func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.thinking, t.ID)
+	}()
 	text, err := th.think(ctx, limits)
 	if err == nil {
 		return gateway.Answer{Markdown: text, Format: th.ruling.Format, Gone: gone(th.ruling)}, nil
@@ -185,6 +221,12 @@ func (th *thought) think(ctx context.Context, limits constitution.Limits) (strin
 	}
 	text, err := th.loop(ctx, limits)
 	if err != nil {
+		if ctx.Err() == nil {
+			err = errors.Join(err, th.keep(ctx, false))
+		}
+		return "", err
+	}
+	if err := th.keep(ctx, true); err != nil {
 		return "", err
 	}
 	return text, th.m.o.Talks.Answered(ctx, th.turn.ID, text, (len(th.talk.Input)+len(text))/4)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"attache"
+	"attache/contexts"
 	"attache/internal/conversation"
 	"attache/internal/engine"
 	"attache/internal/model"
@@ -30,7 +31,7 @@ func (th *thought) prepare(ctx context.Context) (err error) {
 	for _, c := range th.role.Capabilities {
 		th.grant.Capabilities = append(th.grant.Capabilities, c.Text)
 	}
-	th.tools = o.Tools.For(th.grant.Capabilities)
+	th.tools = th.m.tools.For(th.grant.Capabilities)
 	listed, err := listTools(th.tools)
 	if err != nil {
 		return err
@@ -39,6 +40,8 @@ func (th *thought) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	bindings := o.Bindings(th.brain, th.turn.Place)
+	th.asked = contexts.Turn{ID: th.turn.ID, Bot: th.turn.Place.Bot, Role: th.brain.Admission(th.role.ID), Bindings: bindings}
 	messages, err := th.readable(ctx)
 	if err != nil {
 		return err
@@ -49,13 +52,17 @@ func (th *thought) prepare(ctx context.Context) (err error) {
 		Turn: th.turn.ID, Place: th.turn.Place, Role: th.role.ID, Engine: "api",
 		Epoch: conversation.Epoch{ID: epoch.ID, Text: epoch.Text, Tools: listed},
 		Idle:  manifest.Sessions.Idle,
+		Key:   pinKey(attache.NewPin(th.turn.Place.Bot, bindings)),
 		Session: func(context.Context) ([]byte, error) {
 			return prompt.SessionSnapshot(prompt.Session{Agent: th.role.ID, Name: th.role.Name, Description: th.role.Description, Workspace: manifest.Name}), nil
 		},
 		Snapshot: prompt.TurnSnapshot(prompt.Turn{At: o.Now(), Zone: zone, Type: "chat"}),
 		Input:    prompt.Input(th.room(), quoted(messages), messages, zone),
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return th.carry(ctx)
 }
 
 // listTools gives the exact list that the model gets, as the epoch's identity.
@@ -212,7 +219,7 @@ func (th *thought) attached(ctx context.Context) []model.Part {
 
 func part(m attache.Message, f attache.Media, file File, inline bool) model.Part {
 	if inline {
-		return model.Part{Kind: model.PartText, Text: fmt.Sprintf("[%s of message %d]\n%s", f.Name, m.ID, strings.ToValidUTF8(string(file.Data), "�"))}
+		return model.Part{Kind: model.PartText, Text: prompt.File(m.ID, f.Name, string(file.Data))}
 	}
 	url := "data:" + file.MIME + ";base64," + base64.StdEncoding.EncodeToString(file.Data)
 	if f.Kind == "photo" {

@@ -26,7 +26,7 @@ const tries = 5
 // Asides that wait in the place are heard by this turn and stand before it from
 // now on; those from under another key are never shown.
 func (s *Store) Begin(ctx context.Context, o Opening) (x Exchange, err error) {
-	o.Epoch.Tools, o.Snapshot, o.Input, o.Tail = full(o.Epoch.Tools), full(o.Snapshot), full(o.Input), full(o.Tail)
+	o.Epoch.Tools, o.Snapshot, o.Input = full(o.Epoch.Tools), full(o.Snapshot), full(o.Input)
 	err = s.db.Retry(ctx, fmt.Sprintf("turn %d cannot begin in %v", o.Turn, o.Place), func(ctx context.Context) error {
 		for range tries {
 			if x, err = s.begin(ctx, o); !errors.Is(err, errMoved) {

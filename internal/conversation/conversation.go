@@ -74,7 +74,7 @@ type Opening struct {
 
 	Snapshot []byte // the turn's
 	Input    []byte
-	Tail     []byte
+	Tail     []byte // nil: chosen later, see SetTail
 }
 
 // Session is the session that a turn belongs to, with its frozen snapshot.

@@ -103,6 +103,26 @@ func (s *Store) Of(ctx context.Context, turn int64) (Exchange, bool, error) {
 	return x, ok, nil
 }
 
+// SetTail keeps what a turn carries, within a transaction, and gives what is kept:
+// the first one told stands, so that every attempt at the turn sends the same. mine
+// says whether it was this one. nil bytes are kept as empty ones.
+func (s *Store) SetTail(ctx context.Context, tx store.Tx, turn int64, tail []byte) (stored []byte, mine bool, err error) {
+	if tail == nil {
+		tail = []byte{}
+	}
+	tag, err := tx.Exec(ctx, `update attache.exchanges set tail = $2 where turn = $1 and tail is null`, turn, tail)
+	if err != nil {
+		return nil, false, fmt.Errorf("the tail of turn %d cannot be kept: %w", turn, err)
+	}
+	if tag.RowsAffected() == 1 {
+		return tail, true, nil
+	}
+	if err := tx.QueryRow(ctx, `select tail from attache.exchanges where turn = $1`, turn).Scan(&stored); err != nil {
+		return nil, false, fmt.Errorf("the tail of turn %d cannot be read: %w", turn, err)
+	}
+	return stored, false, nil
+}
+
 // bite is the most rows that one statement of Forget deletes, so that it never
 // locks for long.
 const bite = 5000

@@ -40,7 +40,7 @@ create table attache.exchanges (
   epoch    text        not null references attache.epochs,
   snapshot bytea       not null,
   input    bytea       not null,
-  tail     bytea       not null,
+  tail     bytea,                           -- null: what the turn carries was not chosen yet
   answer   bytea,                           -- null: not answered, or not yet
   tokens   integer     not null default 0,  -- what a replay of it takes; 0: not counted
   dropped  boolean     not null default false,

@@ -1,0 +1,191 @@
+package mind
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"attache"
+	"attache/contexts"
+	"attache/internal/store"
+)
+
+// carry decides what the turn carries and writes it down, tail and ledger in one
+// transaction, before the first call of the model. A turn that was begun before
+// sends the tail of then, byte for byte (decisions § 4).
+func (th *thought) carry(ctx context.Context) error {
+	o := th.m.o
+	if !th.papers() {
+		return nil
+	}
+	var err error
+	if th.holds, err = th.readHolds(ctx); err != nil {
+		return err
+	}
+	th.asked.Holds = th.holds
+	if th.talk.Tail != nil {
+		return nil
+	}
+	choice := th.brain.Contexts.Choose(th.asked)
+	tail := choice.Render(th.given(ctx, choice))
+	th.made = choice.Holds()
+	return o.DB.Retry(ctx, "writing down what a turn carries", func(ctx context.Context) error {
+		return o.DB.InTx(ctx, func(tx store.Tx) error {
+			stored, mine, err := o.Talks.SetTail(ctx, tx, th.turn.ID, append([]byte{}, tail.Bytes...))
+			if err != nil {
+				return err
+			}
+			th.talk.Tail = stored
+			if !mine {
+				return nil
+			}
+			return writeLedger(ctx, tx, th.turn.ID, tail.Manifest, choice.Refused)
+		})
+	})
+}
+
+// papers reports whether there is anything that a turn of this role could carry: a
+// brain without contexts and state pays for none of this.
+func (th *thought) papers() bool {
+	for range th.brain.Contexts.Files() {
+		return true
+	}
+	return len(th.asked.Role.State) > 0
+}
+
+// pinKey is the canonical form of what a place is held to: a session ends when it
+// changes (decisions § 3.14).
+func pinKey(p attache.Pin) string {
+	var parts []string
+	for c, k := range p.Bound {
+		parts = append(parts, fmt.Sprintf("%s=%q", c, k))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, " ")
+}
+
+// given reads what a choice needs from outside.
+func (th *thought) given(ctx context.Context, c contexts.Choice) map[contexts.Need]contexts.Given {
+	needs := c.Needs()
+	if len(needs) == 0 {
+		return nil
+	}
+	return th.m.o.Read(ctx, th.brain, needs)
+}
+
+// writeLedger writes what a turn carried and what was refused, with every why.
+func writeLedger(ctx context.Context, tx store.Tx, turn int64, carried []contexts.Carried, refused []contexts.Refused) error {
+	var b pgx.Batch
+	add := func(n int, context attache.ContextID, feature attache.FeatureID, key attache.EntityKey, links []contexts.Made, status string, chars int, knob, why string) error {
+		all, err := json.Marshal(links)
+		if err != nil {
+			return err
+		}
+		b.Queue(`insert into attache.turn_contexts (turn, n, context, feature, entity, link, links, status, chars, knob, why)
+			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) on conflict do nothing`,
+			turn, n, context, feature, key, links[0].Link, all, status, chars, knob, why)
+		return nil
+	}
+	for i, c := range carried {
+		status := "attached"
+		if c.Knob != "" {
+			status = "stub"
+		}
+		if err := add(i, c.Context, c.Feature, c.Key, c.Links, status, c.Chars, c.Knob, strings.Join(c.Cut, "; ")); err != nil {
+			return err
+		}
+	}
+	for i, r := range refused {
+		if err := add(len(carried)+i, r.Entry.Context, "", r.Entry.Key, []contexts.Made{r.Made}, "refused", 0, "", r.Reason); err != nil {
+			return err
+		}
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	return tx.SendBatch(ctx, &b).Close()
+}
+
+// readHolds reads the links that earlier turns of the session left.
+func (th *thought) readHolds(ctx context.Context) (holds []contexts.Hold, err error) {
+	err = th.m.o.DB.Retry(ctx, "reading held contexts", func(ctx context.Context) error {
+		var raw []byte
+		err := th.m.o.DB.Pool().QueryRow(ctx, `select holds from attache.context_holds where session = $1`, th.talk.Session.ID).Scan(&raw)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(raw, &holds)
+	})
+	return holds, err
+}
+
+// keep counts the held links down and adds those of this turn, once it is known
+// whether the agent answered it (decisions § 3.5).
+func (th *thought) keep(ctx context.Context, answered bool) error {
+	if len(th.holds)+len(th.made) == 0 {
+		return nil
+	}
+	raw, err := json.Marshal(th.brain.Contexts.Keep(th.holds, th.made, answered))
+	if err != nil {
+		return err
+	}
+	return th.m.o.DB.Retry(ctx, "keeping held contexts", func(ctx context.Context) error {
+		_, err := th.m.o.DB.Pool().Exec(ctx, `insert into attache.context_holds (session, holds) values ($1, $2)
+			on conflict (session) do update set holds = excluded.holds, at = now()`, th.talk.Session.ID, raw)
+		return err
+	})
+}
+
+// CarriedRecord is one line of the ledger.
+type CarriedRecord struct {
+	Context attache.ContextID `json:"context"`
+	Feature attache.FeatureID `json:"feature,omitempty"`
+	Entity  attache.EntityKey `json:"entity"`
+	Link    attache.Link      `json:"link"`
+	Links   []contexts.Made   `json:"links"`
+	Status  string            `json:"status"` // attached, stub or refused
+	Chars   int               `json:"chars,omitempty"`
+	Knob    string            `json:"knob,omitempty"`
+	Why     string            `json:"why,omitempty"`
+}
+
+// Carried gives what turns carried, left out and refused, each in its tail's order.
+func Carried(ctx context.Context, db *store.DB, turns ...int64) (map[int64][]CarriedRecord, error) {
+	rows, err := db.Pool().Query(ctx, `select turn, context, feature, entity, link, links, status, chars, knob, why
+		from attache.turn_contexts where turn = any($1) order by turn, n`, turns)
+	if err != nil {
+		return nil, fmt.Errorf("what turns carried cannot be read: %w", err)
+	}
+	all := map[int64][]CarriedRecord{}
+	var turn int64
+	var r CarriedRecord
+	var links []byte
+	_, err = pgx.ForEachRow(rows, []any{&turn, &r.Context, &r.Feature, &r.Entity, &r.Link, &links, &r.Status, &r.Chars, &r.Knob, &r.Why}, func() error {
+		r.Links = nil
+		if err := json.Unmarshal(links, &r.Links); err != nil {
+			return err
+		}
+		all[turn] = append(all[turn], r)
+		return nil
+	})
+	return all, err
+}
+
+// Line is the one line of /context on what a turn carried (interface § 5).
+func Line(records []CarriedRecord) string {
+	var manifest []contexts.Carried
+	for _, r := range records {
+		if r.Status != "refused" {
+			manifest = append(manifest, contexts.Carried{Context: r.Context, Feature: r.Feature, Key: r.Entity, Link: r.Link, Links: r.Links, Chars: r.Chars, Knob: r.Knob})
+		}
+	}
+	return contexts.Line(manifest)
+}
