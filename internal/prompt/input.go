@@ -44,6 +44,20 @@ func Input(room []attache.Message, quoted []Quoted, messages []attache.Message, 
 	return []byte(strings.Join(append(blocks, lines(messages, z)...), "\n"))
 }
 
+// maxFile is how many bytes of a text file are shown: some 50,000 tokens. Telegram
+// lets people send 400 times as much.
+const maxFile = 200 << 10
+
+// File writes a text file that came with a message, escaped like everything that
+// people write; more="yes" says that it goes on.
+func File(of attache.MessageID, name, text string) string {
+	more := ""
+	if len(text) > maxFile {
+		text, more = text[:maxFile], "yes"
+	}
+	return element("file", escapeText(strings.ToValidUTF8(text, "\uFFFD")), "message", number(of), "name", name, "more", more)
+}
+
 func lines(messages []attache.Message, zone *time.Location) []string {
 	list := make([]string, len(messages))
 	for i, m := range messages {
