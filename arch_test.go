@@ -29,7 +29,7 @@ func floors() []floor {
 	return []floor{
 		{"0", "the words everyone speaks", []string{"."}},
 		{"1", "the machines: database, journal, Telegram, models, scripts and files", []string{
-			"internal/store", "internal/engine", "internal/script", "internal/views",
+			"internal/store", "internal/engine", "internal/script", "internal/views/...",
 			"internal/model", "internal/telegram/...", "internal/brainfile", "internal/postgres",
 		}},
 		{"2", "the deciders: each owns one question and answers it from plain values", []string{

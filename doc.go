@@ -65,6 +65,8 @@
 //   - internal/telegram/richtext: an answer's Markdown to parts that Telegram takes
 //   - internal/brainfile: a brain's text files, read strictly: every mistake with line, column and the nearest right name
 //   - internal/model: OpenAI-compatible models behind types of our own
+//   - internal/views: state views and the statements of SQL tools, over logins that may do little
+//   - internal/views/sql: the SQL of a brain's author: a tool's statement read, a schema.sql applied whole or not at all
 //
 // Floor 2, deciders; each owns one question and answers it from plain values:
 //

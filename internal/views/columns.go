@@ -14,11 +14,14 @@ type columns struct {
 }
 
 // columnsOf lists what the views named in $1 look like, a row for each column. A
-// table may stand for a view.
+// table may stand for a view. The columns are looked up view by view: joined, all
+// columns of the database would be read for three views.
 const columnsOf = `
 	select c.relname, pg_catalog.has_table_privilege(c.oid, 'select'), a.attname
 	from pg_catalog.pg_class c
-	left join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+	left join lateral (
+		select attname, attnum from pg_catalog.pg_attribute
+		where attrelid = c.oid and attnum > 0 and not attisdropped offset 0) a on true
 	where c.relnamespace = (select oid from pg_catalog.pg_namespace where nspname = 'public')
 		and c.relkind in ('r', 'p', 'v', 'm', 'f') and c.relname = any($1::pg_catalog.text[])
 	order by c.oid, a.attnum`
@@ -45,18 +48,13 @@ func (r *Reader) Describe(ctx context.Context, views []string) (map[string][]str
 		return nil, fmt.Errorf("the views cannot be looked at: %w", err)
 	}
 	defer conn.Release()
-	return describe(ctx, conn.Conn().PgConn(), views)
-}
-
-// describe asks on any connection.
-func describe(ctx context.Context, conn *pgconn.PgConn, views []string) (map[string][]string, error) {
 	var names []string
 	for _, v := range views {
 		if named(v) {
 			names = append(names, v)
 		}
 	}
-	answers, err := pipe(ctx, conn, []call{{sql: columnsOf, args: []string{arrayText(names)}}})
+	answers, err := pipe(ctx, conn.Conn().PgConn(), []call{{sql: columnsOf, args: []string{arrayText(names)}}})
 	if err != nil {
 		return nil, fmt.Errorf("the views cannot be looked at: %w", err)
 	}

@@ -1,5 +1,5 @@
 // Package views runs the SQL that a brain brings along: the state views that ride
-// with a turn, the statements of SQL tools, and each feature's schema.sql.
+// with a turn, and the statements of SQL tools.
 //
 // None of it runs as the program itself. Views are read over a login that may
 // select from the views which the brain names and from nothing else; statements of
@@ -8,22 +8,10 @@
 // create logins both fall back to the owner's own, each in a narrower transaction,
 // and say so for the doctor.
 //
-// What comes from files (names of views and columns, statements) is quoted or
-// parsed here and comes from the brain's author. What comes from people (entity
-// keys, arguments) is always a bound parameter. What comes back is data: values as
-// Postgres prints them, cut at a length, for others to escape.
+// What comes from files (names of views and columns, statements) is quoted here or
+// parsed by the package sql below, and comes from the brain's author. What comes
+// from people (entity keys, arguments) is always a bound parameter. What comes back
+// is data: values as Postgres prints them, cut at a length, for others to escape.
 //
-// The package owns the table attache.schemas and the two roles.
+// The package owns the two roles and no table.
 package views
-
-import (
-	"embed"
-	"io/fs"
-)
-
-//go:embed migrations/*.sql
-var migrations embed.FS
-
-// Migrations gives the files of the package's own table, for the owner's
-// store.DB.Migrate under the name "views". They must have run before Apply.
-func Migrations() fs.FS { return migrations }

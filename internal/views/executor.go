@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"attache"
+	"attache/internal/views/sql"
 )
 
 // Executor carries out the statements of SQL tools over a login of its own. The
@@ -119,7 +120,7 @@ var ErrUnknown = errors.New("nobody knows whether the statement was carried out"
 //
 // The error is an *attache.Error whose sentence is for the model and names the
 // argument where one is to blame; ErrUnknown is in it when it is the case.
-func (e *Executor) Run(ctx context.Context, s Statement, args map[string]any, readOnly bool, rows int, zone string) (Outcome, error) {
+func (e *Executor) Run(ctx context.Context, s sql.Statement, args map[string]any, readOnly bool, rows int, zone string) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.options.Total)
 	defer cancel()
 	values, err := bind(s, args)
@@ -140,7 +141,7 @@ func (e *Executor) Run(ctx context.Context, s Statement, args map[string]any, re
 // Check prepares a statement without running it, for the doctor: the error is an
 // *attache.Error that names a table or a column which does not exist. args holds a
 // value of the right kind for each parameter, any one.
-func (e *Executor) Check(ctx context.Context, s Statement, args map[string]any) error {
+func (e *Executor) Check(ctx context.Context, s sql.Statement, args map[string]any) error {
 	values, err := bind(s, args)
 	if err == nil {
 		err = e.grant(ctx)
@@ -166,7 +167,7 @@ func (e *Executor) Check(ctx context.Context, s Statement, args map[string]any) 
 // execution is one Run under way.
 type execution struct {
 	e        *Executor
-	s        Statement
+	s        sql.Statement
 	values   []value
 	readOnly bool
 	rows     int
@@ -314,6 +315,8 @@ func (x *execution) explain(ctx context.Context, err error) error {
 	default:
 		e.Say = x.refusal(pg)
 	}
+	// A tool's result has no place for the cause, so it is said here.
+	x.e.options.Log.Warn("the statement of a SQL tool ended in an error", "part", "tools", "why", e.Say, "err", err)
 	return e
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"attache"
+	"attache/internal/views/sql"
 )
 
 // arguments reads JSON as the caller of Run does.
@@ -26,7 +27,7 @@ func arguments(t testing.TB, text string) map[string]any {
 // run runs a statement with at most 3 rows.
 func run(t testing.TB, e *Executor, statement, args string) (Outcome, error) {
 	t.Helper()
-	s, wrong := Parse(statement)
+	s, wrong := sql.Parse(statement)
 	if wrong != nil {
 		t.Fatal(wrong)
 	}
@@ -45,7 +46,7 @@ func rowsOf(o Outcome) string {
 func executor(t testing.TB, setup string) *Executor {
 	t.Helper()
 	owner := database(t)
-	sql(t, owner, setup)
+	prepare(t, owner, setup)
 	e, err := OpenExecutor(t.Context(), owner, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +152,7 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 			t.Errorf("%s %s:\n got %v\nwant %s", c.statement, c.args, attache.Sentence(err), c.want)
 		}
 	}
-	s, _ := Parse(`select write()`)
+	s, _ := sql.Parse(`select write()`)
 	if _, err := e.Run(t.Context(), s, nil, true, 3, "UTC"); err == nil || !strings.Contains(attache.Sentence(err), "although it is declared safe") {
 		t.Errorf("%v", err)
 	}
@@ -197,7 +198,7 @@ func TestToolsDoNotReachTheSession(t *testing.T) {
 // A table that is younger than the login's rights, and one made anew.
 func TestToolsSeeNewTables(t *testing.T) {
 	e := executor(t, shopping)
-	sql(t, e.login.owner, `create table fresh (id serial, x text)`)
+	prepare(t, e.login.owner, `create table fresh (id serial, x text)`)
 	for range 2 {
 		if out, err := run(t, e, `insert into fresh (x) values (:x)`, `{"x":"a"}`); err != nil || out.Affected != 1 {
 			t.Errorf("%+v, %v", out, err)
@@ -207,7 +208,7 @@ func TestToolsSeeNewTables(t *testing.T) {
 
 func TestSlowStatementsAreUndone(t *testing.T) {
 	owner := database(t)
-	sql(t, owner, shopping)
+	prepare(t, owner, shopping)
 	e, err := OpenExecutor(t.Context(), owner, Options{Statement: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +220,7 @@ func TestSlowStatementsAreUndone(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	s, _ := Parse(`insert into items (name) values ('b')`)
+	s, _ := sql.Parse(`insert into items (name) values ('b')`)
 	if _, err = e.Run(ctx, s, nil, false, 3, "UTC"); err == nil || errors.Is(err, ErrUnknown) {
 		t.Errorf("%v", err)
 	}
@@ -237,7 +238,7 @@ func TestCheckStatement(t *testing.T) {
 		`select nam from items`:                             `column "nam" does not exist`,
 		`selec`:                                             "-",
 	} {
-		s, wrong := Parse(statement)
+		s, wrong := sql.Parse(statement)
 		if wrong != nil {
 			if want != "-" {
 				t.Error(wrong)

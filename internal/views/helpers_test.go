@@ -1,13 +1,13 @@
 package views
 
 import (
-	"regexp"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"attache/internal/store"
 	"attache/internal/store/storetest"
+	"attache/internal/views/sql"
 )
 
 // database gives a database in which the package's table exists.
@@ -20,13 +20,13 @@ func database(t testing.TB) *pgxpool.Pool {
 
 func migrated(t testing.TB, db *store.DB) {
 	t.Helper()
-	if err := db.Migrate(t.Context(), "views", Migrations()); err != nil {
+	if err := db.Migrate(t.Context(), "views", sql.Migrations()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// sql runs statements as the owner, in the schema where features have theirs.
-func sql(t testing.TB, owner *pgxpool.Pool, statements string) {
+// prepare runs statements as the owner, in the schema where features have theirs.
+func prepare(t testing.TB, owner *pgxpool.Pool, statements string) {
 	t.Helper()
 	if _, err := owner.Exec(t.Context(), "set search_path = public;"+statements+";reset search_path"); err != nil {
 		t.Fatal(err)
@@ -52,6 +52,3 @@ func read(t testing.TB, r *Reader, q Query, rows int) Result {
 	t.Helper()
 	return r.Read(t.Context(), []Query{q}, rows, "UTC")[0]
 }
-
-// parameterName finds the parameters of a piece of code that holds no text.
-var parameterName = regexp.MustCompile(`:[a-z]+`)

@@ -182,9 +182,8 @@ func (l *login) ensure(ctx context.Context) error {
 
 // The two numbers of an advisory lock of this package.
 const (
-	lockSpace   = 0x76696577 // "view"
-	lockRoles   = 1
-	lockSchemas = 2
+	lockSpace = 0x76696577 // "view"
+	lockRoles = 1
 )
 
 // connect makes the pool and looks whether it gets in.

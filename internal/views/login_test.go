@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
@@ -37,7 +38,7 @@ func refused(t *testing.T, conn *pgx.Conn, state, statement string) {
 // is tried with it.
 func TestReadersRights(t *testing.T) {
 	owner := database(t)
-	sql(t, owner, tickets+`; create schema dbos; create table dbos.work (x int); create view other as select 1 as x;
+	prepare(t, owner, tickets+`; create schema dbos; create table dbos.work (x int); create view other as select 1 as x;
 		create view mine as select feature from attache.schemas`)
 	r := reader(t, owner, Options{}, "card", "sla", "mine")
 	if !r.login.own {
@@ -83,7 +84,7 @@ func TestReadersRights(t *testing.T) {
 // same one, and two processes at once do not trip over each other.
 func TestRolesAreReused(t *testing.T) {
 	owner := database(t)
-	sql(t, owner, tickets)
+	prepare(t, owner, tickets)
 	first := reader(t, owner, Options{}, "sla")
 	other := reader(t, database(t), Options{})
 	if first.login.role == other.login.role {
@@ -116,9 +117,9 @@ func TestRolesAreReused(t *testing.T) {
 // A role of our name that may too much is not used.
 func TestARiskyRoleIsNotUsed(t *testing.T) {
 	owner := database(t)
-	sql(t, owner, tickets)
+	prepare(t, owner, tickets)
 	first := reader(t, owner, Options{}, "sla")
-	sql(t, owner, `alter role `+quoted(first.login.role)+` createdb`)
+	prepare(t, owner, `alter role `+quoted(first.login.role)+` createdb`)
 	second := reader(t, owner, Options{}, "sla")
 	if w := second.Warnings(); second.login.own || len(w) != 1 || !strings.Contains(w[0], "more rights than it must have") {
 		t.Errorf("%v", w)
@@ -138,7 +139,7 @@ func plainOwner(t *testing.T, rights string) *pgxpool.Pool {
 	}
 	defer admin.Close()
 	name := "plain_" + strings.ToLower(rand.Text()[:10])
-	sql(t, admin, fmt.Sprintf(`create role %s login %s; alter schema public owner to %s; create schema attache authorization %s;
+	prepare(t, admin, fmt.Sprintf(`create role %s login %s; alter schema public owner to %s; create schema attache authorization %s;
 		create table tickets (id text); create view foreign_view as select * from tickets`, name, rights, name, name))
 	t.Cleanup(func() {
 		admin, err := pgxpool.New(context.Background(), dsn)
@@ -167,7 +168,7 @@ func plainOwner(t *testing.T, rights string) *pgxpool.Pool {
 // reads, and only those that the brain names; the doctor is told.
 func TestWithoutTheRightToCreateRoles(t *testing.T) {
 	owner := plainOwner(t, "nocreaterole")
-	sql(t, owner, `create table t (x int); insert into t values (1); create view v as select * from t; create view w as select * from t;
+	prepare(t, owner, `create table t (x int); insert into t values (1); create view v as select * from t; create view w as select * from t;
 		create function wrote() returns int language plpgsql as 'begin insert into t values (2); return 1; end'; create view x as select wrote()`)
 	r := reader(t, owner, Options{}, "v", "x", "foreign_view")
 	w := r.Warnings()
@@ -195,7 +196,7 @@ func TestWithoutTheRightToCreateRoles(t *testing.T) {
 // is not its own is named.
 func TestAnOwnerThatIsNoSuperuser(t *testing.T) {
 	owner := plainOwner(t, "createrole")
-	sql(t, owner, `create table t (x int); create view v as select * from t`)
+	prepare(t, owner, `create table t (x int); create view v as select * from t`)
 	r := reader(t, owner, Options{}, "v", "foreign_view")
 	w := r.Warnings()
 	if !r.login.own || len(w) != 1 || !strings.Contains(w[0], "the view foreign_view belongs to another login") {
@@ -232,10 +233,74 @@ func TestPasswords(t *testing.T) {
 		t.Fatal(err)
 	}
 	role := "attache_test_" + strings.ToLower(rand.Text()[:8])
-	sql(t, owner, `create role `+role+` login password '`+hash+`'`)
+	prepare(t, owner, `create role `+role+` login password '`+hash+`'`)
 	var kept string
 	if err := owner.QueryRow(t.Context(), `select rolpassword from pg_authid where rolname = $1`, role).Scan(&kept); err != nil || kept != hash {
 		t.Errorf("the server took it for a plain text: %s, %v", kept, err)
 	}
-	sql(t, owner, `drop role `+role)
+	prepare(t, owner, `drop role `+role)
+}
+
+// With a real demand for passwords: the login gets in, is refused with a wrong one,
+// and when another process has set its own, ours is set again.
+func TestPasswordsAreAskedFor(t *testing.T) {
+	server := storetest.NewDurable(t)
+	db := server.Open(nil)
+	migrated(t, db)
+	owner := db.Pool()
+	prepare(t, owner, `create view v as select 1 as x`)
+	var file string
+	if err := owner.QueryRow(t.Context(), `show hba_file`).Scan(&file); err != nil {
+		t.Fatal(err)
+	}
+	rules := "local all " + owner.Config().ConnConfig.User + " trust\nlocal all all scram-sha-256\n"
+	if err := os.WriteFile(file, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// The file is read when the server starts; a reload would be noticed some time later.
+	server.Kill()
+	server.Start()
+	first := reader(t, owner, Options{}, "v")
+	if !first.login.own {
+		t.Fatal(first.Warnings())
+	}
+	config := first.login.pool.Config().ConnConfig
+	config.Password = "guessed"
+	if conn, err := pgx.ConnectConfig(t.Context(), config); code(err) != wrongPassword {
+		t.Errorf("a wrong password gets %v, %v", conn, err)
+	}
+	second := reader(t, owner, Options{}, "v") // sets a password of its own
+	for range 3 {
+		for i, r := range []*Reader{first, second} {
+			r.login.pool.Reset() // the next read needs a new connection
+			if got := read(t, r, Query{View: "v"}, 5); got.Err != "" {
+				t.Errorf("reader %d: %+v", i+1, got)
+			}
+		}
+	}
+}
+
+// Where only the owner is let in, its login serves, and the doctor is told.
+func TestNotLetIn(t *testing.T) {
+	server := storetest.NewDurable(t)
+	db := server.Open(nil)
+	migrated(t, db)
+	owner := db.Pool()
+	prepare(t, owner, `create view v as select 1 as x`)
+	var file string
+	if err := owner.QueryRow(t.Context(), `show hba_file`).Scan(&file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("local all "+owner.Config().ConnConfig.User+" trust\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server.Kill()
+	server.Start()
+	r := reader(t, owner, Options{}, "v")
+	if w := r.Warnings(); r.login.own || len(w) != 1 || !strings.Contains(w[0], "pg_hba.conf") {
+		t.Errorf("%v", w)
+	}
+	if got := read(t, r, Query{View: "v"}, 5); got.Err != "" || got.Rows[0][0] != "1" {
+		t.Errorf("%+v", got)
+	}
 }

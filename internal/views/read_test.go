@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"attache/internal/store/storetest"
+	"attache/internal/views/sql"
 )
 
 const tickets = `
@@ -20,7 +21,7 @@ const tickets = `
 // row G5
 func TestReadWholeAndByKey(t *testing.T) {
 	owner := database(t)
-	sql(t, owner, tickets)
+	prepare(t, owner, tickets)
 	r := reader(t, owner, Options{}, "card", "sla")
 	if w := r.Warnings(); len(w) > 0 {
 		t.Fatal(w)
@@ -51,7 +52,7 @@ func TestReadWholeAndByKey(t *testing.T) {
 // A key is data, whatever it looks like, and so is a row.
 func TestHostileKeysAndRows(t *testing.T) {
 	owner := database(t)
-	sql(t, owner, `create table notes (key text, "a ""b"" <c>" text); create view "my; view" as select * from notes`)
+	prepare(t, owner, `create table notes (key text, "a ""b"" <c>" text); create view "my; view" as select * from notes`)
 	keys := []string{`x' or '1'='1`, `'; drop table notes; --`, `\' or 1=1`, `$1`, `%s`, `{acme}`, "a\nb", "\u202eacme", "\u200b", "é", "e\u0301", "<section>", "||", strings.Repeat("k", 200)}
 	for _, key := range keys {
 		if _, err := owner.Exec(t.Context(), `insert into public.notes values ($1, $1)`, key); err != nil {
@@ -72,7 +73,7 @@ func TestHostileKeysAndRows(t *testing.T) {
 	}
 	// Names are names: nothing of them is read as SQL, and none is cut to another.
 	long := strings.Repeat("v", 63)
-	sql(t, owner, `create view `+long+` as select 1 as `+long)
+	prepare(t, owner, `create view `+long+` as select 1 as `+long)
 	for _, name := range []string{`my; view" --`, `"my; view"`, "public.notes", "attache.schemas", "pg_authid", "notes; select 1", long + "v", "", "a\x00", "Card"} {
 		if err := r.Allow(t.Context(), []string{name}); err != nil {
 			t.Errorf("%q: %v", name, err)
@@ -100,13 +101,13 @@ func TestHostileKeysAndRows(t *testing.T) {
 // Values come as Postgres prints them, whatever the server and the role prefer.
 func TestValues(t *testing.T) {
 	owner := database(t)
-	sql(t, owner, `create type mood as enum ('ok'); create type pair as (a int, b text);
+	prepare(t, owner, `create type mood as enum ('ok'); create type pair as (a int, b text);
 		create view v as select true as b, 1.50::numeric as n, 0.1::float8 as f, '\xdeadbeef'::bytea as y, '1 day 2 hours'::interval as i,
 			'2026-07-01 12:00+00'::timestamptz as z, '2026-07-01'::date as d, array['a b', null, ''] as l, '{"a": 1}'::jsonb as j,
 			'10.0.0.1'::inet as ip, 'ab'::char(4) as c, 'ok'::mood as m, row(1, 'x y')::pair as p, null::int as nil, '' as empty,
 			'a|b'||chr(10)||'c' as bars, 'NaN'::float8 as nan, '$1,000'::money::text as cash;
 		create view empty as select; create view none as select 1 as a where false`)
-	sql(t, owner, `alter database `+owner.Config().ConnConfig.Database+` set datestyle = 'German'; alter database `+owner.Config().ConnConfig.Database+` set bytea_output = 'escape'`)
+	prepare(t, owner, `alter database `+owner.Config().ConnConfig.Database+` set datestyle = 'German'; alter database `+owner.Config().ConnConfig.Database+` set bytea_output = 'escape'`)
 	r := reader(t, owner, Options{}, "v", "empty", "none")
 	got := r.Read(t.Context(), []Query{{View: "v"}, {View: "empty"}, {View: "none"}}, 5, "America/New_York")
 	want := []string{"t", "1.50", "0.1", `\xdeadbeef`, "1 day 02:00:00", "2026-07-01 08:00:00-04", "2026-07-01", `{"a b",NULL,""}`, `{"a": 1}`,
@@ -130,7 +131,7 @@ func TestValues(t *testing.T) {
 
 func TestHugeValuesAreCut(t *testing.T) {
 	owner := database(t)
-	sql(t, owner, `create view v as select repeat('é', 20000000) as big, repeat('é', 2000) as full, repeat('x', 2001) as over`)
+	prepare(t, owner, `create view v as select repeat('é', 20000000) as big, repeat('é', 2000) as full, repeat('x', 2001) as over`)
 	r := reader(t, owner, Options{}, "v")
 	row := read(t, r, Query{View: "v"}, 5).Rows[0]
 	if want := strings.Repeat("é", 1999) + "…"; row[0] != want {
@@ -144,7 +145,7 @@ func TestHugeValuesAreCut(t *testing.T) {
 // One view that cannot be read costs the others nothing, in whatever way it breaks.
 func TestOneBrokenViewIsAlone(t *testing.T) {
 	owner := database(t)
-	sql(t, owner, tickets+`;
+	prepare(t, owner, tickets+`;
 		create sequence s;
 		create function writes() returns int language plpgsql volatile security definer as 'begin insert into tickets values (''X''); return 1; end';
 		create function peek() returns bigint language sql stable as 'select count(*) from tickets';
@@ -192,7 +193,7 @@ func TestOneBrokenViewIsAlone(t *testing.T) {
 func TestViewsDoNotReachTheSession(t *testing.T) {
 	owner := database(t)
 	database := owner.Config().ConnConfig.Database
-	sql(t, owner, fmt.Sprintf(`
+	prepare(t, owner, fmt.Sprintf(`
 		create view a_zone as select set_config('timezone', 'Asia/Tokyo', false) as x;
 		create view b_limit as select set_config('statement_timeout', '0', false) as x;
 		create view c_path as select set_config('search_path', 'attache', false) as x;
@@ -231,7 +232,7 @@ func TestViewsDoNotReachTheSession(t *testing.T) {
 // All views of a turn show one moment.
 func TestOneSnapshot(t *testing.T) {
 	owner := database(t)
-	sql(t, owner, `create table n (x int); insert into n values (1);
+	prepare(t, owner, `create table n (x int); insert into n values (1);
 		create function hold() returns int language plpgsql as 'begin perform pg_advisory_lock_shared(42); perform pg_advisory_unlock_shared(42); return 1; end';
 		create view first as select count(*) as x from n; create view wait as select hold() as x; create view second as select count(*) as x from n`)
 	r := reader(t, owner, Options{Statement: 20 * time.Second, Total: 30 * time.Second}, "first", "wait", "second")
@@ -266,7 +267,7 @@ func TestOneSnapshot(t *testing.T) {
 
 func TestTimeIsUp(t *testing.T) {
 	owner := database(t)
-	sql(t, owner, `create view fine as select 1 as x; create view slow as select pg_sleep(60)::text as x`)
+	prepare(t, owner, `create view fine as select 1 as x; create view slow as select pg_sleep(60)::text as x`)
 	r := reader(t, owner, Options{Statement: time.Minute, Total: 200 * time.Millisecond}, "fine", "slow")
 	began := time.Now()
 	got := r.Read(t.Context(), []Query{{View: "fine"}, {View: "slow"}, {View: "fine"}}, 5, "UTC")
@@ -291,7 +292,7 @@ func TestTimeIsUp(t *testing.T) {
 
 func TestLockedTable(t *testing.T) {
 	owner := database(t)
-	sql(t, owner, tickets+`; create view fine as select 1 as x`)
+	prepare(t, owner, tickets+`; create view fine as select 1 as x`)
 	r := reader(t, owner, Options{Statement: 200 * time.Millisecond}, "card", "fine")
 	tx, err := owner.Begin(t.Context())
 	if err != nil {
@@ -316,18 +317,36 @@ func TestLockedTable(t *testing.T) {
 // not notice.
 func TestViewsComeAndGo(t *testing.T) {
 	owner := database(t)
-	sql(t, owner, tickets)
+	prepare(t, owner, tickets)
 	r := reader(t, owner, Options{}, "card", "sla", "later")
 	both := []Query{{View: "card"}, {View: "later"}, {View: "sla"}}
 	if got := r.Read(t.Context(), both, 5, "UTC"); got[0].Err != "" || got[1].Err == "" || got[2].Err != "" {
 		t.Errorf("%+v", got)
 	}
-	sql(t, owner, `drop view card; create view card as select id from tickets; create view later as select 1 as x`)
+	prepare(t, owner, `drop view card; create view card as select id from tickets; create view later as select 1 as x`)
 	if got := r.Read(t.Context(), both, 5, "UTC"); got[0].Err != "" || len(got[0].Columns) != 1 || got[1].Err != "" || got[2].Err != "" {
 		t.Errorf("%+v", got)
 	}
-	sql(t, owner, `drop view card`)
+	prepare(t, owner, `drop view card`)
 	if got := r.Read(t.Context(), both, 5, "UTC"); !strings.Contains(got[0].Err, "there is no view card") || got[1].Err != "" || got[2].Err != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// After a schema was applied anew, which drops and makes its views, the reader is
+// let in again without being told.
+func TestReadAfterApply(t *testing.T) {
+	owner := database(t)
+	apply := func(text string) {
+		problems, err := sql.Apply(t.Context(), owner, []sql.Schema{{Feature: "f", File: "features/f/schema.sql", Text: text}})
+		if err != nil || len(problems) > 0 {
+			t.Fatal(problems, err)
+		}
+	}
+	apply(`create view card as select 1 as id`)
+	r := reader(t, owner, Options{}, "card")
+	apply(`create view card as select 2 as id, 3 as more`)
+	if got := read(t, r, Query{View: "card"}, 5); got.Err != "" || !reflect.DeepEqual(got.Rows, [][]string{{"2", "3"}}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -342,7 +361,7 @@ func TestAThousandViews(t *testing.T) {
 		fmt.Fprintf(&make, "create view %s as select %d as n;", name, i)
 		names, queries = append(names, name), append(queries, Query{View: name})
 	}
-	sql(t, owner, make.String())
+	prepare(t, owner, make.String())
 	r := reader(t, owner, Options{Total: time.Minute}, names...)
 	for i, got := range r.Read(t.Context(), queries, 5, "UTC") {
 		if got.Err != "" || got.Rows[0][0] != fmt.Sprint(i) {
@@ -354,7 +373,7 @@ func TestAThousandViews(t *testing.T) {
 // row H7
 func TestDescribe(t *testing.T) {
 	owner := database(t)
-	sql(t, owner, tickets+`; create view empty as select`)
+	prepare(t, owner, tickets+`; create view empty as select`)
 	r := reader(t, owner, Options{})
 	got, err := r.Describe(t.Context(), []string{"card", "sla", "empty", "missing", "attache.schemas", "a\x00b"})
 	want := map[string][]string{"card": {"id", "client", "title", "opened", "n"}, "sla": {"open"}, "empty": {}}
@@ -367,7 +386,7 @@ func TestDatabaseAway(t *testing.T) {
 	server := storetest.NewDurable(t)
 	db := server.Open(nil)
 	migrated(t, db)
-	sql(t, db.Pool(), tickets)
+	prepare(t, db.Pool(), tickets)
 	r := reader(t, db.Pool(), Options{}, "sla")
 	server.Kill()
 	for range 2 {
@@ -384,7 +403,7 @@ func TestDatabaseAway(t *testing.T) {
 // The goal of design/architecture § 4: a turn with three views of 20 rows.
 func BenchmarkRead(b *testing.B) {
 	owner := database(b)
-	sql(b, owner, `create table t (id int, client text, title text, at timestamptz default now());
+	prepare(b, owner, `create table t (id int, client text, title text, at timestamptz default now());
 		insert into t select i, 'c' || i % 10, 'A title of some length ' || i from generate_series(1, 1000) i;
 		create view a as select * from t order by id; create view b as select * from t order by id desc; create view c as select * from t`)
 	r := reader(b, owner, Options{}, "a", "b", "c")

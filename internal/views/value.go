@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"attache"
+	"attache/internal/views/sql"
 )
 
 // value is an argument: JSON decoded with UseNumber, and the name it has.
@@ -22,7 +23,7 @@ type value struct {
 }
 
 // bind takes the values of a statement's parameters out of the arguments.
-func bind(s Statement, args map[string]any) ([]value, error) {
+func bind(s sql.Statement, args map[string]any) ([]value, error) {
 	out := make([]value, len(s.Params))
 	for i, name := range s.Params {
 		v, ok := args[name]

@@ -1,10 +1,9 @@
-package views
+package sql
 
 import (
 	"context"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -198,9 +197,9 @@ func TestNothingIsLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			owner := database(t)
-			sql(t, owner, `create schema apps; create table apps.own (x int)`)
+			prepare(t, owner, `create schema apps; create table apps.own (x int)`)
 			clean(t, owner, of("support", support))
-			sql(t, owner, `insert into tickets values ('T-1', 'One')`)
+			prepare(t, owner, `insert into tickets values ('T-1', 'One')`)
 			got := apply(t, owner, of("support", "create table if not exists more (x int);"+change))
 			if len(got) != 1 || !strings.Contains(got[0], "features/support/schema.sql:1:1: it would take away the ") && !strings.Contains(got[0], "refuses") {
 				t.Fatal(got)
@@ -246,7 +245,7 @@ func TestFeaturesBuildOnEachOther(t *testing.T) {
 		t.Error("they have not come back")
 	}
 	// A view of nobody's is not dropped.
-	sql(t, owner, `create view foreign_view as select * from b1`)
+	prepare(t, owner, `create view foreign_view as select * from b1`)
 	one(t, apply(t, owner, of("a", top, "b", base)), "features/b/schema.sql:1:1: the view foreign_view, which no schema.sql defines, is built on a view of this file")
 	if looks(t, owner, "foreign_view") != "id" || looks(t, owner, "a2") != "id" {
 		t.Error("it is gone")
@@ -350,17 +349,6 @@ func TestApplyTogether(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// After views were made anew the reader is let in again without being told.
-func TestReaderAfterApply(t *testing.T) {
-	owner := database(t)
-	clean(t, owner, of("support", support))
-	r := reader(t, owner, Options{}, "card")
-	clean(t, owner, of("support", support+`create view more as select 1 as x`))
-	if got := read(t, r, Query{View: "card"}, 5); got.Err != "" || !slices.Equal(got.Columns, []string{"id", "title"}) {
-		t.Errorf("%+v", got)
 	}
 }
 

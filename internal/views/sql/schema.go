@@ -1,4 +1,4 @@
-package views
+package sql
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -81,7 +82,7 @@ func Check(ctx context.Context, owner *pgxpool.Pool, schemas []Schema, views []s
 		err := c.apply(ctx)
 		problems = c.problems
 		if err == nil {
-			found, err = describe(ctx, conn.PgConn(), views)
+			found, err = c.describe(ctx, views)
 		}
 		return err // the connection ends, and the transaction with it
 	})
@@ -99,7 +100,7 @@ func onConnection(ctx context.Context, owner *pgxpool.Pool, limit, lock time.Dur
 	config := owner.Config().ConnConfig
 	config.RuntimeParams["search_path"] = "public" // not "$user", which is the schema attache for a login of that name
 	config.RuntimeParams["standard_conforming_strings"] = "on"
-	config.RuntimeParams["lock_timeout"] = ms(lock)
+	config.RuntimeParams["lock_timeout"] = strconv.FormatInt(lock.Milliseconds(), 10)
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // views are dropped and made anew under a prepared statement
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
@@ -112,6 +113,18 @@ func onConnection(ctx context.Context, owner *pgxpool.Pool, limit, lock time.Dur
 	}()
 	return work(ctx, conn)
 }
+
+// The two numbers of the advisory lock of whoever changes a schema.
+const (
+	lockSpace   = 0x76696577 // "view"
+	lockSchemas = 2
+)
+
+// SQLSTATEs that decide something here.
+const (
+	noRight = "42501" // insufficient privilege
+	locked  = "55P03"
+)
 
 // record is what attache.schemas knows of a feature.
 type record struct {
@@ -283,7 +296,7 @@ func failure(s Schema, err error, done int, statements []token) error {
 	case done < len(statements):
 		at = statements[done].at
 	}
-	what := strings.TrimSuffix(brief(pg.Message, 300), ".")
+	what := strings.TrimSuffix(pg.Message, ".")
 	return problemAt(s.File, s.Text, mistake{at, "the database refuses this: " + what, advice(pg)})
 }
 

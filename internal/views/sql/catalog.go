@@ -1,4 +1,4 @@
-package views
+package sql
 
 import (
 	"context"
@@ -79,6 +79,26 @@ func (c *changes) columns(ctx context.Context) (map[string]string, error) {
 	return out, err
 }
 
+// describe gives the columns of each of some views, or tables, that exists.
+func (c *changes) describe(ctx context.Context, views []string) (map[string][]string, error) {
+	rows, err := c.conn.Query(ctx, `
+		select c.relname::text, array(select a.attname::text from pg_attribute a
+			where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped order by a.attnum)
+		from pg_class c
+		where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f') and c.relname::text = any($1)`, views)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]string{}
+	var name string
+	var columns []string
+	_, err = pgx.ForEachRow(rows, []any{&name, &columns}, func() error {
+		out[name] = slices.Clone(columns)
+		return nil
+	})
+	return out, err
+}
+
 // moment tells the views of public by number, and which transaction this is.
 func (c *changes) moment(ctx context.Context) (views []int64, transaction string, err error) {
 	err = c.conn.QueryRow(ctx, `
@@ -140,7 +160,7 @@ func (c *changes) clear(ctx context.Context, s Schema, records map[attache.Featu
 		if v.Stored {
 			kind = "materialized view"
 		}
-		if _, err := c.conn.Exec(ctx, `drop `+kind+` `+relations([]string{v.Name})); err != nil {
+		if _, err := c.conn.Exec(ctx, `drop `+kind+` public.`+pgx.Identifier{v.Name}.Sanitize()); err != nil {
 			return nil, failure(s, err, 0, nil)
 		}
 		if owner == s.Feature {
