@@ -8,7 +8,6 @@ import (
 
 	"attache"
 	"attache/constitution"
-	"attache/contexts"
 	"attache/gateway"
 	"attache/gateway/mind"
 	"attache/internal/brain"
@@ -66,16 +65,6 @@ func (p *program) bindings(b *brain.Brain, place attache.Place) []attache.Bindin
 	var out []attache.Binding
 	for _, x := range b.Policy.Bindings(chat, place.Thread) {
 		out = append(out, attache.Binding{Context: x.Context, Key: x.Key, Static: true, Thread: x.Thread, Bots: x.Bots})
-	}
-	return out
-}
-
-// read reads what contexts need. State views and documents of the knowledge are not
-// read yet; the tail says so in their place.
-func (p *program) read(_ context.Context, _ *brain.Brain, needs []contexts.Need) map[contexts.Need]contexts.Given {
-	out := make(map[contexts.Need]contexts.Given, len(needs))
-	for _, n := range needs {
-		out[n] = contexts.Given{Failed: true}
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"attache"
@@ -22,6 +23,7 @@ import (
 	"attache/internal/telegram/richtext"
 	"attache/internal/telegram/updates"
 	"attache/internal/usage"
+	"attache/internal/views"
 )
 
 // program is a running Attaché: the wiring of `run` and `demo`. The order of its
@@ -37,6 +39,7 @@ type program struct {
 	brain   *brain.Holder
 	talks   *conversation.Store
 	mind    *mind.Mind
+	views   atomic.Pointer[views.Reader] // nil until the brain names a view
 	metrics *metrics
 	token   attache.Secret      // of the pages and /metrics
 	getenv  func(string) string // where a brain's env: settings are read
@@ -92,6 +95,9 @@ func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.
 	p.engine, err = engine.New(context.WithoutCancel(ctx), engine.Options{Pool: p.db.Pool(), Executor: executor, Log: p.log})
 	if err != nil {
 		return err
+	}
+	if err := p.openViews(ctx); err != nil {
+		return fmt.Errorf("state views: %w", err)
 	}
 	if p.talks, err = conversation.Open(ctx, p.db.DB); err != nil {
 		return err
@@ -180,7 +186,7 @@ func (p *program) run(ctx context.Context) error {
 			_ = server.Shutdown(patience)
 		})
 	}
-	wg.Go(func() { p.brain.Watch(ctx, func(*brain.Brain) {}) })
+	wg.Go(func() { p.brain.Watch(ctx, func(b *brain.Brain) { p.allow(ctx, b) }) })
 	for _, b := range p.bots {
 		wg.Go(func() { b.run(ctx) })
 	}
@@ -196,6 +202,9 @@ func (p *program) close() {
 		if err := p.engine.Close(2 * time.Second); err != nil {
 			p.log.Warn("work in progress did not stop in time; the next start goes on with it", "err", err)
 		}
+	}
+	if reader := p.views.Load(); reader != nil {
+		reader.Close()
 	}
 	p.db.Close()
 }

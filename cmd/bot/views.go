@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"attache/contexts"
+	"attache/internal/brain"
+	"attache/internal/views"
+	"attache/internal/views/sql"
+)
+
+// openViews applies the features' schema.sql and opens the login that state views
+// are read over. A brain that names no view needs neither role nor rights.
+func (p *program) openViews(ctx context.Context) error {
+	b := p.brain.Current()
+	schemas := schemasOf(b)
+	if len(schemas) > 0 {
+		if err := p.db.Migrate(ctx, "views", sql.Migrations()); err != nil {
+			return err
+		}
+		problems, err := sql.Apply(ctx, p.db.Pool(), schemas)
+		if err != nil {
+			return err
+		}
+		for _, problem := range problems {
+			p.log.Error("a schema was not applied", "err", problem)
+		}
+	}
+	names := viewsOf(b)
+	if len(names) == 0 {
+		return nil
+	}
+	reader, err := views.OpenReader(ctx, p.db.Pool(), views.Options{Log: p.log})
+	if err != nil {
+		return err
+	}
+	p.views.Store(reader)
+	return reader.Allow(ctx, names)
+}
+
+// allow names the views of an edited brain. The first view that a running brain
+// gets opens the login; its schema.sql needs a restart all the same (interface § 3).
+func (p *program) allow(ctx context.Context, b *brain.Brain) {
+	names := viewsOf(b)
+	reader := p.views.Load()
+	if reader == nil && len(names) > 0 {
+		opened, err := views.OpenReader(ctx, p.db.Pool(), views.Options{Log: p.log})
+		if err != nil {
+			p.log.Error("state views cannot be read", "err", err)
+			return
+		}
+		p.views.Store(opened)
+		reader = opened
+	}
+	if reader == nil {
+		return
+	}
+	if err := reader.Allow(ctx, names); err != nil && ctx.Err() == nil {
+		p.log.Error("the views that the brain names could not be let in", "err", err)
+	}
+}
+
+// schemasOf lists the schema.sql of every feature that is switched on.
+func schemasOf(b *brain.Brain) []sql.Schema {
+	var out []sql.Schema
+	for _, f := range b.Frame.Features {
+		path := "features/" + string(f.ID) + "/schema.sql"
+		if file := b.Tree.File(path); file != nil && f.Enabled {
+			out = append(out, sql.Schema{Feature: f.ID, File: path, Text: file.Text})
+		}
+	}
+	return out
+}
+
+// viewsOf lists every view that a context or a role's state names, each once.
+func viewsOf(b *brain.Brain) []string {
+	var names []string
+	for f := range b.Contexts.Files() {
+		for _, d := range f.Data {
+			if d.View != "" {
+				names = append(names, d.View)
+			}
+		}
+	}
+	for _, r := range b.Frame.Roles {
+		for _, w := range r.State {
+			names = append(names, w.Text)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// read reads what contexts need: views in one snapshot, as the brain's knobs say.
+// Documents of the knowledge are not read yet; the tail says so in their place.
+func (p *program) read(ctx context.Context, b *brain.Brain, needs []contexts.Need) map[contexts.Need]contexts.Given {
+	out := make(map[contexts.Need]contexts.Given, len(needs))
+	var asked []contexts.Need
+	var queries []views.Query
+	for _, n := range needs {
+		if n.View == "" {
+			out[n] = contexts.Given{Failed: true}
+			continue
+		}
+		asked = append(asked, n)
+		queries = append(queries, views.Query{View: n.View, By: n.By, Key: string(n.Key)})
+	}
+	reader := p.views.Load()
+	if len(queries) == 0 || reader == nil {
+		for _, n := range asked {
+			out[n] = contexts.Given{Failed: true}
+		}
+		return out
+	}
+	manifest := b.Frame.Manifest
+	for i, r := range reader.Read(ctx, queries, manifest.State.Rows, manifest.Zone.String()) {
+		n := asked[i]
+		if r.Err != "" {
+			p.log.Warn("a state view could not be read", "why", n.View, "err", r.Cause)
+			out[n] = contexts.Given{Failed: true}
+			continue
+		}
+		out[n] = contexts.Given{Columns: r.Columns, Values: r.Rows, More: r.More}
+	}
+	return out
+}
