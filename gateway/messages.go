@@ -79,7 +79,9 @@ func queueTurn(b *pgx.Batch, p attache.Place, quiet time.Duration, after *settle
 
 // putEdit replaces the text of a message that still waits. One whose turn has begun
 // is told to the next turn instead, as a line of the room that is marked as edited;
-// it starts no turn, and no command in it is run (traps.md, Replies and edits).
+// it starts no turn, and no command in it is run (traps.md, Replies and edits). Of many
+// edits of one message the newest is told, so that they do not crowd the room's other
+// lines out.
 func (g *Gateway) putEdit(ctx context.Context, tx store.Tx, m attache.Message, update int64) error {
 	body, err := encode(m)
 	if err != nil {
@@ -87,13 +89,16 @@ func (g *Gateway) putEdit(ctx context.Context, tx store.Tx, m attache.Message, u
 	}
 	_, err = tx.Exec(ctx, `
 		with replaced as (
-			update attache.messages set body = $4 where bot = $1 and chat = $2 and message = $3 and turn is null returning seq)
+			update attache.messages set body = $4 where bot = $1 and chat = $2 and message = $3 and turn is null returning seq),
+		earlier as (
+			delete from attache.messages where bot = $1 and chat = $2 and thread = $6 and turn is null and role = 'room' and message < 0
+				and body->'id' = to_jsonb($3::bigint) and body->'place' = $4::jsonb->'place' and body ? 'editedAt')
 		insert into attache.messages (bot, chat, thread, message, role, person, body)
 		select bot, chat, thread, $5, 'room', person, $4 from attache.messages
 		where bot = $1 and chat = $2 and message = $3 and turn is not null and not exists (select 1 from replaced)
 			and body->>'text' is distinct from $4::jsonb->>'text'
 		on conflict (bot, chat, message) do update set body = excluded.body`,
-		m.Place.Bot, m.Place.Chat, m.ID, body, -update)
+		m.Place.Bot, m.Place.Chat, m.ID, body, -update, m.Place.Thread)
 	return err
 }
 
