@@ -69,6 +69,25 @@ func TestStrangersAreNamedOnce(t *testing.T) {
 	}
 }
 
+// A title that a stranger chose is told as it is written: no link, no bold.
+func TestATitleIsNoMarkdown(t *testing.T) {
+	s := newStage(t)
+	s.start("--brain", strangersBrain(t))
+	const title = "[All is well](https://evil.example) **x** `q` <b> a_b_"
+	s.sim.AddChat(telegramsim.Chat{ID: -1009, Kind: "group", Title: title}, s.bo, s.bot).Say(s.bo, "hello")
+	dm := s.sim.DM(s.ann, s.bot)
+	until(t, s.log, "the chat is named", func() bool { return s.log.has("tg:chat:-1009") })
+	dm.Say(s.ann, "/doctor")
+	if got := s.await(dm, 1)[0]; !strings.Contains(got, title) {
+		t.Errorf("/doctor says %s", got)
+	}
+	for _, m := range dm.Posts()[0].Marks {
+		if m.Kind == "text_link" || m.Kind == "bold" || m.Kind == "code" {
+			t.Errorf("the title acts: %+v", m)
+		}
+	}
+}
+
 // A crowd fills neither the log nor the memory.
 func TestACrowdOfStrangers(t *testing.T) {
 	var s strangers
