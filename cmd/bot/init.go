@@ -48,6 +48,9 @@ func (c initCommand) Run(io stdio) error {
 	if c.Owner < 0 {
 		return misused("--owner %d is no person's number; a negative one is a group's", c.Owner)
 	}
+	if c.Dir == "" {
+		return misused("the folder has no name; write one, as in attache init brain")
+	}
 	if err := empty(c.Dir); err != nil {
 		return err
 	}

@@ -184,3 +184,15 @@ func (s *stage) logged(text string) {
 		}
 	}
 }
+
+// `attache init "$DIR"` with DIR unset must not write over what stands here.
+func TestInitNeedsAName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var out bytes.Buffer
+	if code := run(context.Background(), []string{"init", ""}, stdio{strings.NewReader(""), &out, &out}); code != 2 || !strings.Contains(out.String(), "no name") {
+		t.Errorf("code %d: %s", code, &out)
+	}
+	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
+		t.Errorf("it wrote %v, %v", left, err)
+	}
+}
