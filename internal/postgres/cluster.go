@@ -135,8 +135,8 @@ func (c *Cluster) make(ctx context.Context, say func(string)) error {
 		return errors.Join(err, c.as.own(c.dir))
 	}
 	say("Making a database in " + c.dir)
-	half := c.dir + ".half"
-	if err := errors.Join(os.RemoveAll(half), c.as.own(half)); err != nil {
+	half, err := c.half()
+	if err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, "initdb"), "-D", half, "-U", "attache", "-A", "trust",
@@ -151,6 +151,27 @@ func (c *Cluster) make(ctx context.Context, say func(string)) error {
 		return fmt.Errorf("initdb could not make a database in %s: %w: %s", c.dir, err, lastLine(string(out)))
 	}
 	return os.Rename(half, c.dir)
+}
+
+// half makes the folder in which initdb works, and takes away those that a kill left.
+// Each has a name of its own, and one that does not go is no trouble: an initdb whose
+// parent was killed lives on for some seconds and writes into it.
+func (c *Cluster) half() (string, error) {
+	parent, name := filepath.Dir(c.dir), filepath.Base(c.dir)+".half"
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), name) {
+			_ = os.RemoveAll(filepath.Join(parent, e.Name()))
+		}
+	}
+	half, err := os.MkdirTemp(parent, name+"-")
+	if err != nil {
+		return "", err
+	}
+	return half, c.as.own(half)
 }
 
 // refused tells that the kernel did not let us start a program as another user

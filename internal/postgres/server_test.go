@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -217,6 +218,32 @@ func TestHalfMadeClusterIsMadeAgain(t *testing.T) {
 	if _, err := os.Stat(filepath.Dir(half)); err == nil {
 		t.Error("the half is still there")
 	}
+}
+
+// An initdb outlives its killed parent and goes on writing into its half: the next
+// start works beside it.
+func TestAnOrphanedInitdbStopsNobody(t *testing.T) {
+	data := folder(t)
+	busy := filepath.Join(data, "postgres.half-1", "base")
+	if err := os.MkdirAll(busy, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = os.MkdirAll(busy, 0o700)
+				_ = os.WriteFile(filepath.Join(busy, strconv.Itoa(i%1000)), nil, 0o600)
+			}
+		}
+	}()
+	open(t, data, true)
+	close(stop)
+	<-stopped
 }
 
 func TestRefusals(t *testing.T) {
