@@ -70,7 +70,7 @@ func (b *bot) press(p attache.Press, update int64) (attache.Message, gateway.Ver
 	admitted, why := r.Admits(p.From.ID)
 	if !r.Ruled() || !admitted {
 		go b.acknowledge(p, "This is not for you.")
-		return m, gateway.Verdict{Act: gateway.ActIgnore, Why: why}
+		return m, gateway.Verdict{Act: gateway.ActSilence, Why: why}
 	}
 	go b.acknowledge(p, "")
 	return m, gateway.Verdict{Act: gateway.ActAnswer, Why: "a button was pressed", Quiet: r.Merge}
