@@ -147,21 +147,21 @@ func (p *Policy) ruling(b *bot, r *rule) Ruling {
 }
 
 // fill replaces each key that a rule gives.
-func (out *Ruling) fill(r *rule) {
-	if r.Role.Text != "" {
-		out.Role = attache.RoleID(r.Role.Text)
+func (r *Ruling) fill(rule *rule) {
+	if rule.Role.Text != "" {
+		r.Role = attache.RoleID(rule.Role.Text)
 	}
-	if r.people != nil {
-		out.people = *r.people
+	if rule.people != nil {
+		r.people = *rule.people
 	}
-	replace(&out.Title, r.Title)
-	replace(&out.Engage, r.Engage)
-	replace(&out.Observe, r.Observe)
-	replace(&out.Merge, r.Merge)
-	replace(&out.Bots, r.ruleFile.Bots)
-	replace(&out.Channels, r.Channels)
-	if r.Gone != nil {
-		out.GoneChat = *r.Gone == "chat"
+	replace(&r.Title, rule.Title)
+	replace(&r.Engage, rule.Engage)
+	replace(&r.Observe, rule.Observe)
+	replace(&r.Merge, rule.Merge)
+	replace(&r.Bots, rule.ruleFile.Bots)
+	replace(&r.Channels, rule.Channels)
+	if rule.Gone != nil {
+		r.GoneChat = *rule.Gone == "chat"
 	}
 }
 

@@ -182,10 +182,9 @@ func TestCodeHasTheLastWordButLetsNobodyIn(t *testing.T) {
 
 func TestHostileMarksArePassedBy(t *testing.T) {
 	m := said("@nova_bot")
-	for _, mark := range []attache.Mark{{Kind: "mention", Offset: 900, Length: 9}, {Kind: "mention", Offset: -1, Length: 9}, {Kind: "mention", Offset: 0, Length: 1 << 40},
-		{Kind: "bot_command", Offset: 0, Length: -5}, {Kind: "code", Offset: 1 << 62, Length: 1 << 62}} {
-		m.Marks = append(m.Marks, mark)
-	}
+	m.Marks = append(m.Marks, attache.Mark{Kind: "mention", Offset: 900, Length: 9}, attache.Mark{Kind: "mention", Offset: -1, Length: 9},
+		attache.Mark{Kind: "mention", Offset: 0, Length: 1 << 40}, attache.Mark{Kind: "bot_command", Offset: 0, Length: -5},
+		attache.Mark{Kind: "code", Offset: 1 << 62, Length: 1 << 62})
 	if d := Decide(rule("name"), m, nova()); d.Act != Ignore {
 		t.Errorf("%+v", d)
 	}

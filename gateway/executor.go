@@ -190,7 +190,7 @@ func (g *Gateway) takeOver(ctx context.Context, suspects []string) error {
 	if err != nil || len(turns)+lost == 0 {
 		return err
 	}
-	g.log.Info("work of a dead process is taken over", "turns", len(turns), "posts", lost)
+	g.log.Info("work of a dead process is taken over", "why", fmt.Sprintf("%d turns, %d posts", len(turns), lost))
 	after()
 	for _, id := range turns {
 		g.mu.Lock()

@@ -169,7 +169,7 @@ func (in *intake) read(ctx context.Context, k *kept) error {
 func (in *intake) take(k *kept, m attache.Message, v Verdict) {
 	k.what = string(v.Act)
 	in.g.log.Debug("a message was judged", "bot", in.bot.ID, "chat", m.Place.Chat, "thread", m.Place.Thread,
-		"person", m.From.ID, "update", k.id, "act", v.Act, "why", v.Why)
+		"person", m.From.ID, "update", k.id, "why", string(v.Act)+"; "+v.Why)
 	switch v.Act {
 	case ActAnswer:
 		k.inputs = append(k.inputs, input{m, "input", v.Quiet})

@@ -98,6 +98,15 @@ type outcome struct {
 	taken  bool          // another process has the turn, and ends it
 }
 
+// summary says in one clause how a turn ended and why.
+func (o outcome) summary(messages int) string {
+	s := fmt.Sprintf("%s; %d messages, %d parts", o.state, messages, o.parts)
+	if o.why != "" {
+		s += "; " + o.why
+	}
+	return s
+}
+
 // work answers and posts.
 func (g *Gateway) work(ctx context.Context, run engine.Run, t Turn) (outcome, error) {
 	if len(t.Messages) == 0 { // its messages were deleted while it waited
@@ -226,7 +235,7 @@ func (g *Gateway) ended(t Turn, out outcome, began time.Time) {
 		return
 	}
 	g.log.Info("a turn ended", "turn", t.ID, "bot", t.Place.Bot, "chat", t.Place.Chat, "thread", t.Place.Thread,
-		"state", out.state, "messages", len(t.Messages), "parts", out.parts, "ms", time.Since(began).Milliseconds(), "why", out.why)
+		"ms", time.Since(began).Milliseconds(), "why", out.summary(len(t.Messages)))
 	g.o.CountTurn(t.Place.Bot, out.state, time.Since(began))
 	if out.next != 0 {
 		g.startAfter(out.next, out.wait)

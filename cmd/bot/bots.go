@@ -174,7 +174,7 @@ func (b *bot) keepTrying(ctx context.Context, what string, toldElsewhere func() 
 		err := fn(ctx)
 		if err == nil {
 			if told {
-				b.log.Info(what+" works now", "bot", b.id)
+				b.log.Info("a step works now", "bot", b.id, "why", what)
 			}
 			return
 		}
@@ -190,10 +190,10 @@ func (b *bot) keepTrying(ctx context.Context, what string, toldElsewhere func() 
 // what it is: a person must act.
 func (b *bot) tell(what string, err error) {
 	if e, ok := errors.AsType[*telegram.CallError](err); ok && !e.Foreign && (e.Code == 401 || e.Code == 404) {
-		b.log.Error("Telegram does not know the token of this bot; put the one that BotFather gives into "+tokenVariable(b.id), "bot", b.id, "err", err)
+		b.log.Error("Telegram does not know the token of this bot", "bot", b.id, "why", "put the one that BotFather gives into "+tokenVariable(b.id), "err", err)
 		return
 	}
-	b.log.Warn(what+" did not work; it is tried again", "bot", b.id, "err", err)
+	b.log.Warn("a step did not work; it is tried again", "bot", b.id, "why", what, "err", err)
 }
 
 // courier shows a Sender to the gateway: answers and chrome go before anything

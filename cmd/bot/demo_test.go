@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"slices"
@@ -137,7 +136,7 @@ func TestEveryRoleOfTheExampleAnswers(t *testing.T) {
 // The demo forgets what it finds at its start: never the records of a real bot.
 func TestTheDemoForgetsOnlyDemos(t *testing.T) {
 	ctx := context.Background()
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.DiscardHandler)
 	open := func(dsn string) *database {
 		db, err := openDatabase(ctx, &flags{DatabaseURL: dsn}, false, log, func(string) {})
 		if err != nil {
@@ -172,7 +171,7 @@ func TestTheDemoKeepsOffTheEnvironmentsDatabase(t *testing.T) {
 	t.Setenv("DATABASE_URL", "postgres://nobody@127.0.0.1:1/none")
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.DiscardHandler)
 	db, err := openDatabase(ctx, &flags{Data: brainFiles(t, nil), Private: true}, true, log, func(string) {})
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,8 @@ func (runCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	if err != nil {
 		return err
 	}
-	p, err := newProgram(ctx, f, settings{brain: brain, tokens: found, say: func(s string) { log.Info(s) }}, log)
+	say := func(s string) { log.Info(s) } //nolint:sloglint // each is a whole sentence of who says it
+	p, err := newProgram(ctx, f, settings{brain: brain, tokens: found, say: say}, log)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,8 @@ func (p *play) judged() (string, error) {
 		chat, _ := attache.ParseChat(number(r["chat"]))
 		thread, _ := strconv.ParseInt(number(r["thread"]), 10, 64)
 		at := attache.Place{Chat: chat, Thread: attache.ThreadID(thread)}
-		fmt.Fprintf(&out, "%s %s: %v; %s\n", p.speaker(attache.Person{ID: attache.PersonID(number(r["person"]))}), p.heard(at, number(r["bot"])), r["act"], p.plain(number(r["why"])))
+		act, why, _ := strings.Cut(number(r["why"]), "; ")
+		fmt.Fprintf(&out, "%s %s: %s; %s\n", p.speaker(attache.Person{ID: attache.PersonID(number(r["person"]))}), p.heard(at, number(r["bot"])), act, p.plain(why))
 	}
 	return out.String(), err
 }

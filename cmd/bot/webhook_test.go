@@ -214,5 +214,5 @@ func TestAWrongTokenByWebhook(t *testing.T) {
 	if loud := s.log.loud(); len(loud) != 1 || !strings.Contains(loud[0], "bot=nova") || !strings.Contains(loud[0], "TELEGRAM_BOT_TOKEN_NOVA") {
 		t.Errorf("the log says of a wrong token:\n%s", strings.Join(loud, "\n"))
 	}
-	until(t, s.log, "the end is told", func() bool { return s.log.has("setting the webhook works now") })
+	until(t, s.log, "the end is told", func() bool { return s.log.has(`"a step works now" bot=nova why="setting the webhook"`) })
 }

@@ -137,14 +137,14 @@ func interrupted() attache.Delivery {
 
 // tell lets the operator know of a post that did not arrive, or may not have.
 func (o *Office) tell(r row, d attache.Delivery) {
-	say := "Telegram refused a post"
+	log := o.log.With("bot", r.place.Bot, "chat", r.place.Chat, "thread", r.place.Thread, "part", r.id, "why", d.Why)
 	switch d.Fate {
 	case attache.FateSent:
-		return
 	case attache.FateUnknown:
-		say = "the fate of a post is unknown; it is not repeated"
+		log.Warn("the fate of a post is unknown; it is not repeated")
+	default:
+		log.Warn("Telegram refused a post")
 	}
-	o.log.Warn(say, "bot", r.place.Bot, "chat", r.place.Chat, "thread", r.place.Thread, "part", r.id, "why", d.Why)
 }
 
 // clean makes a text that Postgres takes out of any text.

@@ -3,7 +3,6 @@ package brainfile
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -197,7 +196,7 @@ func watched(t *testing.T, dir string, probe time.Duration) <-chan struct{} {
 	calls, done := make(chan struct{}, 1000), make(chan struct{})
 	go func() {
 		defer close(done)
-		Watch(t.Context(), slog.New(slog.NewTextHandler(io.Discard, nil)), dir, folders(), func() time.Duration { return probe }, func() { calls <- struct{}{} })
+		Watch(t.Context(), slog.New(slog.DiscardHandler), dir, folders(), func() time.Duration { return probe }, func() { calls <- struct{}{} })
 	}()
 	t.Cleanup(func() { <-done })
 	wait(t, calls, "the start")

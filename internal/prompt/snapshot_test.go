@@ -3,6 +3,7 @@ package prompt
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"io"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 func wellFormed(t interface{ Fatalf(string, ...any) }, doc []byte) {
 	d := xml.NewDecoder(bytes.NewReader(doc))
 	for {
-		if _, err := d.Token(); err == io.EOF {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			return
 		} else if err != nil {
 			t.Fatalf("not XML: %v\n%s", err, doc)

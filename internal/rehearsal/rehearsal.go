@@ -192,7 +192,7 @@ func (m *Model) stream(w http.ResponseWriter, r *http.Request, req request, a re
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(v)
+	_ = json.NewEncoder(w).Encode(v) // the other side may have gone
 }
 
 // refuse answers in OpenAI's form of an error.

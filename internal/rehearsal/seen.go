@@ -127,7 +127,7 @@ func (m message) text() (text string, pictures, files int) {
 		return text, 0, 0
 	}
 	var parts []struct{ Type, Text string }
-	json.Unmarshal(m.Content, &parts)
+	_ = json.Unmarshal(m.Content, &parts) // neither text nor parts: no words
 	var all []string
 	for _, p := range parts {
 		switch p.Type {

@@ -156,12 +156,12 @@ func (c *Client) post(ctx context.Context, method, contentType string, body io.R
 	defer cancel()
 	err := c.exchange(ctx, method, contentType, body, result)
 	if err == nil {
-		c.log.Debug("telegram answered", "bot", c.bot, "method", method, "ms", time.Since(began).Milliseconds())
+		c.log.Debug("telegram answered", "bot", c.bot, "why", method, "ms", time.Since(began).Milliseconds())
 		return nil
 	}
 	err.Method = method
 	err.Description = c.clean(err.Description)
-	c.log.Debug("a telegram call did not succeed", "bot", c.bot, "method", method,
+	c.log.Debug("a telegram call did not succeed", "bot", c.bot, "why", method,
 		"ms", time.Since(began).Milliseconds(), "err", err)
 	return err
 }

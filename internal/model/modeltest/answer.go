@@ -97,7 +97,7 @@ func (a Answer) send(w http.ResponseWriter, r *http.Request, req Request) {
 		w.WriteHeader(a.Status)
 		fmt.Fprint(w, a.Body)
 	case req.Audio != nil:
-		json.NewEncoder(w).Encode(map[string]string{"text": a.Text})
+		_ = json.NewEncoder(w).Encode(map[string]string{"text": a.Text})
 	default:
 		a.stream(w, r, req)
 	}

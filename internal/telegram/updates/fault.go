@@ -174,7 +174,7 @@ func (h *health) success() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.spoken) > 0 {
-		h.log.Info(h.again, "ms", time.Since(h.since).Milliseconds())
+		h.log.Info(h.again, "ms", time.Since(h.since).Milliseconds()) //nolint:sloglint // one of two constants
 	}
 	h.lastSuccess, h.problem = time.Now(), ""
 	h.kind, h.spoken = "", nil

@@ -226,7 +226,7 @@ func (p *Poller) take(ctx context.Context, asked int64, updates []attache.RawUpd
 	}
 	if len(problems) > 0 {
 		p.unreadable.Add(int64(len(problems)))
-		p.log.Warn(fmt.Sprintf("%d updates without a readable update_id were passed by", len(problems)), "why", problems[0])
+		p.log.Warn("updates without a readable update_id were passed by", "why", fmt.Sprintf("%d of them, the first: %v", len(problems), problems[0]))
 	}
 	highest := int64(0)
 	for _, u := range updates {

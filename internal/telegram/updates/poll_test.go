@@ -308,7 +308,7 @@ func TestPollHostileElementInTheMiddle(t *testing.T) {
 		if idsOf(inbox.kept) != "100 103" || s.asked[1] != 104 || p.Unreadable() != 2 {
 			t.Errorf("kept %s, asked %v, unreadable %d", idsOf(inbox.kept), s.asked, p.Unreadable())
 		}
-		if !strings.Contains(log, "2 updates without a readable update_id") {
+		if !strings.Contains(log, "2 of them, the first") {
 			t.Errorf("log:\n%s", log)
 		}
 		if _, problem := p.Healthy(); problem != "" {
