@@ -233,7 +233,7 @@ func TestStopReachesTheOtherReplica(t *testing.T) {
 	s.await(dm, 1)
 	release.now()
 	s.await(dm, 2)
-	until(t, first.log, "the first replica stopped its turn", func() bool { return first.log.has("state=stopped") })
+	until(t, first.log, "the first replica stopped its turn", func() bool { return first.log.has(`why="stopped;`) })
 	dm.Say(s.ann, "and on")
 	got := s.await(dm, 3)
 	if got[0] != "Stopped." || !strings.HasPrefix(got[1], "a long text") || got[2] != "and on" || len(dm.Posts()) != 3 {
@@ -242,7 +242,7 @@ func TestStopReachesTheOtherReplica(t *testing.T) {
 	if n := count(t, connect(t, s.dsn), `select count(*) from attache.posts where state = 'dropped'`); n == 0 {
 		t.Error("no part of the stopped answer was dropped")
 	}
-	if !second.log.has("the bot is there") || strings.Contains(second.log.String(), "state=stopped") {
+	if !second.log.has("the bot is there") || strings.Contains(second.log.String(), `why="stopped;`) {
 		t.Error("the turn ran in the second replica")
 	}
 }
