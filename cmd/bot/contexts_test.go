@@ -140,3 +140,37 @@ insert into agency_clients values ('acme', 'Acme | Co', 'x</section></feature-co
 		t.Errorf("the claimed view is shown twice:\n%s", tail)
 	}
 }
+
+// A family's shopping list: always carried, and changed by the feature's own SQL
+// tools, whose arguments are only ever data.
+//
+// row L11 (SQL tools)
+func TestTheShoppingList(t *testing.T) {
+	s := newStage(t)
+	dir := agencyBrain(t)
+	write(t, dir, "features/home/schema.sql", "create table shopping (id serial primary key, item text not null, done boolean not null default false);\n"+
+		"create view home_shopping_open as select item from shopping where not done order by id;\n")
+	write(t, dir, "features/home/house.context.md", "---\nwhen: [always]\ndata: [home_shopping_open]\n---\nAdd and tick off.\n")
+	write(t, dir, "features/home/helper.agent.md", "---\ndescription: Helps.\ncontexts: [house]\ncapabilities: [\"shopping:*\"]\n---\nYou help.\n")
+	write(t, dir, "features/home/shopping_add.tool.md", "---\ndescription: Put something on the list.\ncapability: shopping:write\nrisk: moderate\n"+
+		"args: { item: { type: string } }\nsql: insert into shopping (item) values (:item)\n---\n")
+	m := s.startMind(dir,
+		modeltest.Rule{Tool: "shopping_add", Answer: modeltest.Text("It is on the list.")},
+		modeltest.Rule{Text: "milk", Answer: modeltest.Use("shopping_add", `{"item":"milk'); drop table shopping; --"}`)},
+		modeltest.Rule{Answer: modeltest.Text("ok")})
+	dm := s.sim.DM(s.ann, s.bot)
+	dm.Say(s.ann, "we need milk")
+	s.await(dm, 1)
+	dm.Say(s.ann, "what is on it")
+	s.await(dm, 2)
+	r := m.Requests()
+	if got := r[1].Messages[len(r[1].Messages)-1].Text(); got != `{"affected":1,"ok":true}` {
+		t.Errorf("the tool answered %s", got)
+	}
+	if tail := tailOf(r[0]); !strings.Contains(tail, "no rows") {
+		t.Errorf("the first tail is %s", tail)
+	}
+	if tail := tailOf(r[2]); !strings.Contains(tail, "milk'); drop table shopping; --") {
+		t.Errorf("the second tail is %s", tail)
+	}
+}

@@ -14,7 +14,6 @@ import (
 	"attache/internal/builtin"
 	"attache/internal/engine"
 	"attache/internal/model"
-	"attache/internal/tools"
 	"attache/internal/usage"
 )
 
@@ -31,7 +30,7 @@ func (p *program) newMind(ctx context.Context) (*mind.Mind, error) {
 		return nil, err
 	}
 	return mind.New(ctx, mind.Options{
-		DB: p.db.DB, Talks: p.talks, Tools: []tools.Owned{builtin.Tools(builtin.Deps{Ruled: p.ruled, Post: p.post})}, Log: p.log, Now: time.Now,
+		DB: p.db.DB, Talks: p.talks, Tools: p.tools, Log: p.log, Now: time.Now,
 		Brain: p.brain.Current, Ruling: p.ruling, Bindings: p.bindings, Read: p.read, Model: p.model, Transcribe: p.transcribe,
 		Fetch: p.fetch, Draft: p.draft, Usage: p.account,
 	})
@@ -62,8 +61,13 @@ func (p *program) bindings(b *brain.Brain, place attache.Place) []attache.Bindin
 	if old, ok := p.gateway.Formerly(place.Bot, chat); ok && !b.Policy.Mentions(chat) {
 		chat = old
 	}
+	return bound(b, chat, place.Thread)
+}
+
+// bound gives what access.yaml binds a chat's thread to.
+func bound(b *brain.Brain, chat attache.ChatID, thread attache.ThreadID) []attache.Binding {
 	var out []attache.Binding
-	for _, x := range b.Policy.Bindings(chat, place.Thread) {
+	for _, x := range b.Policy.Bindings(chat, thread) {
 		out = append(out, attache.Binding{Context: x.Context, Key: x.Key, Static: true, Thread: x.Thread, Bots: x.Bots})
 	}
 	return out

@@ -40,10 +40,12 @@ type program struct {
 	talks   *conversation.Store
 	mind    *mind.Mind
 	views   atomic.Pointer[views.Reader] // nil until the brain names a view
-	metrics *metrics
-	token   attache.Secret      // of the pages and /metrics
-	getenv  func(string) string // where a brain's env: settings are read
-	clients struct {
+
+	sqlTools executor
+	metrics  *metrics
+	token    attache.Secret      // of the pages and /metrics
+	getenv   func(string) string // where a brain's env: settings are read
+	clients  struct {
 		sync.Mutex
 		byName map[string]modelClient
 	}
@@ -206,6 +208,7 @@ func (p *program) close() {
 	if reader := p.views.Load(); reader != nil {
 		reader.Close()
 	}
+	p.sqlTools.close()
 	p.db.Close()
 }
 

@@ -24,7 +24,7 @@ func (th *thought) call(ctx context.Context, id string, c model.ToolCall) (strin
 	if n := len(th.turn.Messages); n > 0 {
 		call.Person = th.turn.Messages[n-1].From.ID
 	}
-	tool, refusal, ok := th.m.tools.Check(call, th.grant)
+	tool, refusal, ok := th.known.Check(call, th.grant)
 	if !ok {
 		return refusal.Text, nil // decided by the call alone: the same again on a replay
 	}
@@ -41,7 +41,7 @@ func (th *thought) call(ctx context.Context, id string, c model.ToolCall) (strin
 		return r.Text, th.done(ctx, call, r)
 	}
 	engine.KillPoint("tool.started")
-	r, err := th.m.tools.Run(ctx, call, th.grant)
+	r, err := th.known.Run(ctx, call, th.grant)
 	if ctx.Err() != nil {
 		return "", ctx.Err() // stopped or shut down: the result says nothing
 	}

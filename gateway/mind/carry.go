@@ -3,7 +3,6 @@ package mind
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,7 +43,7 @@ func (th *thought) carry(ctx context.Context) error {
 			if !mine {
 				return nil
 			}
-			return writeLedger(ctx, tx, th.turn.ID, tail.Manifest, choice.Refused)
+			return writeLedger(ctx, tx, th.turn.ID, records(tail.Manifest, choice.Refused))
 		})
 	})
 }
@@ -78,32 +77,35 @@ func (th *thought) given(ctx context.Context, c contexts.Choice) map[contexts.Ne
 	return th.m.o.Read(ctx, th.brain, needs)
 }
 
-// writeLedger writes what a turn carried and what was refused, with every why.
-func writeLedger(ctx context.Context, tx store.Tx, turn int64, carried []contexts.Carried, refused []contexts.Refused) error {
+// records tells what a turn carries and what was refused, with every why.
+func records(carried []contexts.Carried, refused []contexts.Refused) []CarriedRecord {
+	out := make([]CarriedRecord, 0, len(carried)+len(refused))
+	for _, c := range carried {
+		status := "attached"
+		if c.Knob != "" {
+			status = "stub"
+		}
+		out = append(out, CarriedRecord{Context: c.Context, Feature: c.Feature, Entity: c.Key, Link: c.Link, Links: c.Links,
+			Status: status, Chars: c.Chars, Knob: c.Knob, Why: strings.Join(c.Cut, "; ")})
+	}
+	for _, r := range refused {
+		out = append(out, CarriedRecord{Context: r.Entry.Context, Entity: r.Entry.Key, Link: r.Link, Links: []contexts.Made{r.Made},
+			Status: "refused", Why: r.Reason})
+	}
+	return out
+}
+
+// writeLedger writes down what a turn carries, in the order of the records.
+func writeLedger(ctx context.Context, tx store.Tx, turn int64, all []CarriedRecord) error {
 	var b pgx.Batch
-	add := func(n int, context attache.ContextID, feature attache.FeatureID, key attache.EntityKey, links []contexts.Made, status string, chars int, knob, why string) error {
-		all, err := json.Marshal(links)
+	for n, r := range all {
+		links, err := json.Marshal(r.Links)
 		if err != nil {
 			return err
 		}
 		b.Queue(`insert into attache.turn_contexts (turn, n, context, feature, entity, link, links, status, chars, knob, why)
 			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) on conflict do nothing`,
-			turn, n, context, feature, key, links[0].Link, all, status, chars, knob, why)
-		return nil
-	}
-	for i, c := range carried {
-		status := "attached"
-		if c.Knob != "" {
-			status = "stub"
-		}
-		if err := add(i, c.Context, c.Feature, c.Key, c.Links, status, c.Chars, c.Knob, strings.Join(c.Cut, "; ")); err != nil {
-			return err
-		}
-	}
-	for i, r := range refused {
-		if err := add(len(carried)+i, r.Entry.Context, "", r.Entry.Key, []contexts.Made{r.Made}, "refused", 0, "", r.Reason); err != nil {
-			return err
-		}
+			turn, n, r.Context, r.Feature, r.Entity, r.Link, links, r.Status, r.Chars, r.Knob, r.Why)
 	}
 	if b.Len() == 0 {
 		return nil
@@ -114,15 +116,8 @@ func writeLedger(ctx context.Context, tx store.Tx, turn int64, carried []context
 // readHolds reads the links that earlier turns of the session left.
 func (th *thought) readHolds(ctx context.Context) (holds []contexts.Hold, err error) {
 	err = th.m.o.DB.Retry(ctx, "reading held contexts", func(ctx context.Context) error {
-		var raw []byte
-		err := th.m.o.DB.Pool().QueryRow(ctx, `select holds from attache.context_holds where session = $1`, th.talk.Session.ID).Scan(&raw)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(raw, &holds)
+		holds, err = holdsOf(ctx, th.m.o.DB, th.talk.Session.ID)
+		return err
 	})
 	return holds, err
 }

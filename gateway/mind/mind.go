@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -45,7 +44,7 @@ type Draft interface {
 type Options struct {
 	DB     *store.DB
 	Talks  *conversation.Store
-	Tools  []tools.Owned // besides the mind's own
+	Tools  func(b *brain.Brain) []tools.Owned // besides the mind's own
 	Log    *slog.Logger
 	Now    func() time.Time
 	Brain  func() *brain.Brain
@@ -87,11 +86,12 @@ type Exchange struct {
 
 // Mind answers turns.
 type Mind struct {
-	o     Options
-	tools *tools.Registry
+	o Options
 
 	mu       sync.Mutex
 	thinking map[int64]*thought // turns that are being answered, for tools that need theirs
+	registry *tools.Registry    // of the brain below, which is the latest asked for
+	of       *brain.Brain
 }
 
 // New migrates the package's table.
@@ -99,10 +99,7 @@ func New(ctx context.Context, o Options) (*Mind, error) {
 	if err := Migrate(ctx, o.DB); err != nil {
 		return nil, err
 	}
-	m := &Mind{o: o, thinking: map[int64]*thought{}}
-	var err error
-	m.tools, err = tools.New(append(slices.Clone(o.Tools), m.ownTools())...)
-	return m, err
+	return &Mind{o: o, thinking: map[int64]*thought{}}, nil
 }
 
 // Migrate brings the package's table up to date; commands that only read call it too.
@@ -131,6 +128,28 @@ func (m *Mind) Forget(ctx context.Context, before time.Time) error {
 	return nil
 }
 
+// toolsOf gives the registry of a brain: files of tools are hot like all others, so
+// each brain has its own. Tools of the brain whose names clash are left out, all of
+// them, and the log says so; the built-in ones stay.
+func (m *Mind) toolsOf(b *brain.Brain) (*tools.Registry, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.of == b {
+		return m.registry, nil
+	}
+	all := append(m.o.Tools(b), m.ownTools())
+	registry, err := tools.New(all...)
+	if err != nil {
+		m.o.Log.Error("tools of the brain are left out", "err", err)
+		registry, err = tools.New(all[0], all[len(all)-1])
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.registry, m.of = registry, b
+	return registry, nil
+}
+
 // thought is one turn while it is answered. It keeps the brain that it began with.
 type thought struct {
 	m       *Mind
@@ -142,7 +161,8 @@ type thought struct {
 	client  *model.Client
 	profile model.Profile
 	grant   tools.Grant
-	tools   []attache.Tool
+	known   *tools.Registry // every tool of the brain
+	tools   []attache.Tool  // those that the role has
 	talk    conversation.Exchange
 	asked   contexts.Turn   // what decides which contexts the turn carries
 	holds   []contexts.Hold // that earlier turns left

@@ -31,7 +31,10 @@ func (th *thought) prepare(ctx context.Context) (err error) {
 	for _, c := range th.role.Capabilities {
 		th.grant.Capabilities = append(th.grant.Capabilities, c.Text)
 	}
-	th.tools = th.m.tools.For(th.grant.Capabilities)
+	if th.known, err = th.m.toolsOf(th.brain); err != nil {
+		return err
+	}
+	th.tools = th.known.For(th.grant.Capabilities)
 	listed, err := listTools(th.tools)
 	if err != nil {
 		return err
@@ -49,7 +52,7 @@ func (th *thought) prepare(ctx context.Context) (err error) {
 	manifest := th.brain.Frame.Manifest
 	zone := manifest.Zone.String()
 	th.talk, err = o.Talks.Begin(ctx, conversation.Opening{
-		Turn: th.turn.ID, Place: th.turn.Place, Role: th.role.ID, Engine: "api",
+		Turn: th.turn.ID, Place: th.turn.Place, Role: th.role.ID, Engine: engineName,
 		Epoch: conversation.Epoch{ID: epoch.ID, Text: epoch.Text, Tools: listed},
 		Idle:  manifest.Sessions.Idle,
 		Key:   pinKey(attache.NewPin(th.turn.Place.Bot, bindings)),
@@ -64,6 +67,9 @@ func (th *thought) prepare(ctx context.Context) (err error) {
 	}
 	return th.carry(ctx)
 }
+
+// engineName is how a session is known whose turns this package answers.
+const engineName = "api"
 
 // listTools gives the exact list that the model gets, as the epoch's identity.
 func listTools(list []attache.Tool) ([]byte, error) {

@@ -34,6 +34,7 @@ import (
 	"attache/constitution"
 	"attache/contexts"
 	"attache/internal/brainfile"
+	"attache/internal/tools"
 )
 
 // Brain is one state of a brain's files, understood.
@@ -101,6 +102,8 @@ func (b *Brain) parse(last *Brain) []attache.Problem {
 	frame, more := constitution.Read(b.Tree, folderName(b.Dir), &last.Frame)
 	b.Frame, problems = frame, append(problems, more...)
 	b.Contexts, more = contexts.Read(b.Tree, contextFrame(frame))
+	problems = append(problems, more...)
+	_, more = tools.SQLTools(b.Tree, nil)
 	problems = append(problems, more...)
 	b.shelf = stock(b.Tree, frame.Manifest.Args, last.shelf)
 	problems = append(problems, b.shelf.problems...)
