@@ -27,12 +27,12 @@ func (th *thought) carry(ctx context.Context) error {
 		return err
 	}
 	th.asked.Holds = th.holds
+	choice := th.brain.Contexts.Choose(th.asked)
+	th.made = choice.Holds()
 	if th.talk.Tail != nil {
 		return nil
 	}
-	choice := th.brain.Contexts.Choose(th.asked)
 	tail := choice.Render(th.given(ctx, choice))
-	th.made = choice.Holds()
 	return o.DB.Retry(ctx, "writing down what a turn carries", func(ctx context.Context) error {
 		return o.DB.InTx(ctx, func(tx store.Tx) error {
 			stored, mine, err := o.Talks.SetTail(ctx, tx, th.turn.ID, append([]byte{}, tail.Bytes...))
@@ -123,7 +123,8 @@ func (th *thought) readHolds(ctx context.Context) (holds []contexts.Hold, err er
 }
 
 // keep counts the held links down and adds those of this turn, once it is known
-// whether the agent answered it (decisions § 3.5).
+// whether the agent answered it (decisions § 3.5). A turn that a crash makes end
+// twice is counted once.
 func (th *thought) keep(ctx context.Context, answered bool) error {
 	if len(th.holds)+len(th.made) == 0 {
 		return nil
@@ -133,8 +134,9 @@ func (th *thought) keep(ctx context.Context, answered bool) error {
 		return err
 	}
 	return th.m.o.DB.Retry(ctx, "keeping held contexts", func(ctx context.Context) error {
-		_, err := th.m.o.DB.Pool().Exec(ctx, `insert into attache.context_holds (session, holds) values ($1, $2)
-			on conflict (session) do update set holds = excluded.holds, at = now()`, th.talk.Session.ID, raw)
+		_, err := th.m.o.DB.Pool().Exec(ctx, `insert into attache.context_holds (session, turn, holds) values ($1, $2, $3)
+			on conflict (session) do update set turn = excluded.turn, holds = excluded.holds, at = now()
+			where context_holds.turn < excluded.turn`, th.talk.Session.ID, th.turn.ID, raw)
 		return err
 	})
 }

@@ -68,9 +68,6 @@ func (th *thought) prepare(ctx context.Context) (err error) {
 	return th.carry(ctx)
 }
 
-// engineName is how a session is known whose turns this package answers.
-const engineName = "api"
-
 // listTools gives the exact list that the model gets, as the epoch's identity.
 func listTools(list []attache.Tool) ([]byte, error) {
 	if len(list) == 0 {

@@ -21,6 +21,7 @@ create index turn_contexts_at on attache.turn_contexts (at);
 -- Links that outlive their turn, for the next one of the same session.
 create table attache.context_holds (
   session bigint      primary key,
+  turn    bigint      not null, -- the turn that left them
   holds   jsonb       not null,
   at      timestamptz not null default now()
 );
