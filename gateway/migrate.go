@@ -118,18 +118,27 @@ func (f *formers) learn(ctx context.Context, bot attache.BotID, chat attache.Cha
 	if known || chat.Private() {
 		return nil
 	}
-	var old attache.ChatID
-	err := f.db.Pool().QueryRow(ctx, `select old_chat from attache.chat_aliases where bot = $1 and new_chat = $2`, bot, chat).Scan(&old)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+	old, ok, err := OldNumber(ctx, f.db, bot, chat)
+	if err != nil {
 		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.met[k] = true
-	if err == nil {
+	if ok {
 		f.old[k] = old
 	}
 	return nil
+}
+
+// OldNumber reads from the records which number a supergroup had as a group; false
+// when it is not known to have had another.
+func OldNumber(ctx context.Context, db *store.DB, bot attache.BotID, chat attache.ChatID) (old attache.ChatID, ok bool, err error) {
+	err = db.Pool().QueryRow(ctx, `select old_chat from attache.chat_aliases where bot = $1 and new_chat = $2`, bot, chat).Scan(&old)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, false, nil
+	}
+	return old, err == nil, err
 }
 
 // load reads the recorded migrations. There are few: a group moves once.

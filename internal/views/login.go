@@ -54,6 +54,7 @@ type login struct {
 	role     string // attache_views_… or attache_tools_…
 	password attache.Secret
 	settings map[string]string // of each session, beside the common ones
+	look     bool              // make no role, use the owner's login
 
 	mu      sync.Mutex
 	pool    *pgxpool.Pool
@@ -72,6 +73,9 @@ func (l *login) open(ctx context.Context, kind string) error {
 	// database has roles of its own.
 	sum := sha256.Sum256([]byte(database))
 	l.role = "attache_" + kind + "_" + hex.EncodeToString(sum[:5])
+	if l.look {
+		return l.connect(ctx, false)
+	}
 	l.password = l.makePassword()
 	err := l.ensure(ctx)
 	if err == nil {

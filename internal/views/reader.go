@@ -19,6 +19,11 @@ type Options struct {
 	Log       *slog.Logger  // nil: nothing is logged
 	Statement time.Duration // most time of one view or statement; 0 is 2 s for a view and 10 s for a tool
 	Total     time.Duration // most time of one Read or Run, waiting included; 0 is 5 s and 15 s
+
+	// Look makes a Reader that changes nothing in the database, as a dry run needs it:
+	// it makes no login and grants nothing, and reads as the owner in transactions
+	// that can only read.
+	Look bool
 }
 
 // filled puts the defaults in.
@@ -54,7 +59,7 @@ type Reader struct {
 // is none, see Warnings.
 func OpenReader(ctx context.Context, owner *pgxpool.Pool, o Options) (*Reader, error) {
 	o = o.filled(2*time.Second, 5*time.Second)
-	r := &Reader{options: o, login: login{owner: owner, settings: map[string]string{
+	r := &Reader{options: o, login: login{owner: owner, look: o.Look, settings: map[string]string{
 		"default_transaction_read_only": "on",
 		"statement_timeout":             ms(o.Statement),
 		"lock_timeout":                  ms(o.Statement / 2),
