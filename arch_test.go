@@ -44,7 +44,7 @@ func floors() []floor {
 			"internal/web/...", "internal/doctor", "internal/builtin",
 			"internal/telegramsim/...", "internal/rehearsal",
 		}},
-		{"5", "the wiring", []string{"cmd/bot"}},
+		{"5", "the wiring", []string{"cmd/bot/..."}},
 	}
 }
 

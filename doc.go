@@ -103,6 +103,7 @@
 // Floor 5, the wiring:
 //
 //   - cmd/bot: flags, settings, signals, and who gets whom as a value
+//   - cmd/bot/demo: the people and chats of `attache demo`, spoken in at a terminal or in the browser
 //
 // Only tests import these:
 //

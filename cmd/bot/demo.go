@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,14 +11,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"attache"
 	example "attache/brain-example"
+	"attache/cmd/bot/demo"
+	"attache/engage"
 	"attache/internal/rehearsal"
-	"attache/internal/telegramsim"
 )
 
 type demoCommand struct {
@@ -33,13 +31,13 @@ func (c demoCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	if err != nil {
 		return err
 	}
-	w, err := newDemoWorld()
+	w, err := demo.New()
 	if err != nil {
 		return err
 	}
-	defer w.sim.Close()
+	defer w.Sim.Close()
 	own := *f
-	own.TelegramAPI, own.PublicURL, own.Listen, own.Private = w.url, "", "off", true
+	own.TelegramAPI, own.PublicURL, own.Listen, own.Private = w.URL, "", "off", true
 	if own.Data == "" {
 		own.Data = filepath.Join(demoFolder(), "attache-demo")
 	}
@@ -59,7 +57,7 @@ func (c demoCommand) Run(ctx context.Context, f *flags, io stdio) error {
 		brain:  brain,
 		anew:   true,
 		getenv: getenv,
-		tokens: map[attache.BotID]attache.Secret{"nova": attache.NewSecret(w.bot.Token)},
+		tokens: map[attache.BotID]attache.Secret{"nova": attache.NewSecret(w.Bot.Token)},
 		say:    func(s string) { fmt.Fprintln(io.err, s) },
 	}, log)
 	if err != nil {
@@ -72,11 +70,11 @@ func (c demoCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	go func() { ended <- p.run(ctx) }()
 	fmt.Fprintf(io.out, "The brain is %s; edit it and see.\n\n", own.Brain)
 	if c.Terminal {
-		w.talk(ctx, io)
+		w.Talk(ctx, io.in, io.out)
 		cancel()
 		return <-ended
 	}
-	url, end, err := servePlayground(ctx, p, w, f.Listen, modelWords())
+	url, end, err := w.Serve(ctx, p.demoPage(f.Listen))
 	if err != nil {
 		cancel()
 		return errors.Join(err, <-ended)
@@ -86,6 +84,35 @@ func (c demoCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	cancel()
 	end()
 	return err
+}
+
+// demoPage says what the demo's page is made of.
+func (p *program) demoPage(address string) demo.Page {
+	return demo.Page{
+		Address: address, Problems: p.brain.Problems, Brain: p.brain.Current().Dir, Model: modelWords(), Log: p.log,
+		Records: demo.Records{
+			DB: p.db.DB, Talks: p.talks, Judge: p.heard,
+			Budget: func() int { return p.brain.Current().Frame.Manifest.Sessions.HistoryTokens },
+		},
+	}
+}
+
+// heard says what the rules make of a message as they are now, for which role and
+// why. A command counts as a message to answer, and so does all that comes before
+// Telegram told who the bot is.
+func (p *program) heard(m attache.Message) (engage.Act, attache.RoleID, string) {
+	bot := p.bot(m.Place.Bot)
+	if bot == nil || bot.me.Load() == nil {
+		return engage.Answer, "", ""
+	}
+	o := bot.weigh(m, 0)
+	switch {
+	case !o.ruling.Ruled():
+		return engage.Ignore, o.ruling.Role, o.ruling.Why
+	case o.command != "":
+		return engage.Answer, o.ruling.Role, "a command"
+	}
+	return o.decision.Act, o.ruling.Role, o.decision.Why
 }
 
 // demoBrain gives the brain of the demo: the one that is named, the example beside
@@ -164,95 +191,3 @@ func modelWords() string {
 // rehearsalPace is the time between two pieces of a streamed answer, so that a
 // person sees it being written.
 const rehearsalPace = 15 * time.Millisecond
-
-// talk reads lines until the input ends: words are said, @ann and #desk/billing
-// change who speaks and where.
-func (w *demoWorld) talk(ctx context.Context, io stdio) {
-	fmt.Fprintf(io.out, demoWelcome, w.names(), w.places())
-	w.prompt(io)
-	lines := make(chan string)
-	go func() {
-		defer close(lines)
-		in := bufio.NewScanner(io.in)
-		for in.Scan() {
-			select {
-			case lines <- in.Text():
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	for {
-		select {
-		case <-ctx.Done():
-			fmt.Fprintln(io.out)
-			return
-		case line, ok := <-lines:
-			if !ok || strings.TrimSpace(line) == "/quit" {
-				fmt.Fprintln(io.out)
-				return
-			}
-			w.line(ctx, strings.TrimSpace(line), io)
-			w.prompt(io)
-		}
-	}
-}
-
-func (w *demoWorld) prompt(io stdio) { fmt.Fprintf(io.out, "%s in %s> ", w.who, w.where) }
-
-// line does one line of the person at the terminal.
-func (w *demoWorld) line(ctx context.Context, line string, io stdio) {
-	if line == "" {
-		return
-	}
-	if name, ok := strings.CutPrefix(line, "@"); ok && !strings.Contains(name, " ") {
-		if w.person(name) == nil {
-			fmt.Fprintf(io.out, "  nobody here is called %s; there are %s\n", name, w.names())
-			return
-		}
-		w.who = name
-		return
-	}
-	if name, ok := strings.CutPrefix(line, "#"); ok && !strings.Contains(name, " ") {
-		if _, _, ok := w.find(name); !ok {
-			fmt.Fprintf(io.out, "  there is no chat %s; there are %s\n", name, w.places())
-			return
-		}
-		w.where = name
-		return
-	}
-	c, thread, _ := w.find(w.where)
-	if _, err := c.chat.Send(telegramsim.Line{From: w.person(w.who).user, Text: line, Thread: thread}); err != nil {
-		fmt.Fprintln(io.out, "  Telegram would not take that:", err)
-		return
-	}
-	w.await(ctx, c.chat, io)
-}
-
-// await prints the bot's next post in the chat, as soon as it comes.
-func (w *demoWorld) await(ctx context.Context, chat *telegramsim.Chat, io stdio) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	unseen := func(p telegramsim.Post) bool { return !w.shown[shownKey{chat.ID, p.ID}] }
-	err := w.sim.Wait(ctx, func() bool { return slices.ContainsFunc(chat.Posts(), unseen) })
-	if err != nil {
-		fmt.Fprintln(io.out, "  nothing came back within 20 s; the log above may say why")
-		return
-	}
-	for _, p := range chat.Posts() {
-		if unseen(p) {
-			w.shown[shownKey{chat.ID, p.ID}] = true
-			fmt.Fprintf(io.out, "  Nova: %s\n", strings.ReplaceAll(p.Words(), "\n", "\n        "))
-		}
-	}
-}
-
-const demoWelcome = `This is Attaché on a small Telegram of its own: everything but Telegram is real.
-Without OPENAI_API_KEY a rehearsal model answers: it tells what it was given.
-
-  write something   say it
-  @NAME             speak as somebody else: %s
-  #CHAT             speak somewhere else: %s
-  /quit             leave
-
-`

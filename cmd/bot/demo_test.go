@@ -12,6 +12,7 @@ import (
 
 	"attache"
 	example "attache/brain-example"
+	"attache/cmd/bot/demo"
 	"attache/gateway"
 	"attache/internal/brain"
 	"attache/internal/model/modeltest"
@@ -38,33 +39,33 @@ func TestTheExampleFitsTheDemo(t *testing.T) {
 	if err != nil || len(problems) > 0 {
 		t.Fatalf("%v, %v", problems, err)
 	}
-	w, err := newDemoWorld()
+	w, err := demo.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.sim.Close()
-	for _, c := range w.chats {
-		r := b.Policy.For(attache.Place{Bot: "nova", Chat: c.chat.ID}, "")
-		if r.Kind != "chat" || r.Title != c.chat.Title {
-			t.Errorf("%s of the demo is ruled by %+v", c.chat.Title, r)
+	defer w.Sim.Close()
+	for _, c := range w.Chats {
+		r := b.Policy.For(attache.Place{Bot: "nova", Chat: c.Room.ID}, "")
+		if r.Kind != "chat" || r.Title != c.Room.Title {
+			t.Errorf("%s of the demo is ruled by %+v", c.Room.Title, r)
 		}
 	}
 	for _, r := range b.Policy.Rulings() {
-		at := slices.IndexFunc(w.chats, func(c *demoChat) bool { return c.chat.ID == r.Chat })
+		at := slices.IndexFunc(w.Chats, func(c *demo.Chat) bool { return c.Room.ID == r.Chat })
 		if r.Kind == "dm" {
 			continue
 		}
-		if at < 0 || r.Thread != 0 && !slices.ContainsFunc(w.chats[at].topics, func(t demoTopic) bool { return t.id == r.Thread }) {
+		if at < 0 || r.Thread != 0 && !slices.ContainsFunc(w.Chats[at].Topics, func(t demo.Topic) bool { return t.ID == r.Thread }) {
 			t.Errorf("the rule on line %d is for no chat or topic of the demo", r.Line)
 		}
 	}
-	for _, p := range w.people {
-		in, _ := b.Policy.For(attache.Place{Bot: "nova", Chat: p.dm.chat.ID}, "private").Admits(attache.UserID(p.user.ID))
-		if client := strings.Contains(p.note, "client"); in == client {
-			t.Errorf("%s (%s) is let in privately: %v", p.user.Name, p.note, in)
+	for _, p := range w.People {
+		in, _ := b.Policy.For(attache.Place{Bot: "nova", Chat: p.DM.Room.ID}, "private").Admits(attache.UserID(p.User.ID))
+		if client := strings.Contains(p.Note, "client"); in == client {
+			t.Errorf("%s (%s) is let in privately: %v", p.User.Name, p.Note, in)
 		}
 	}
-	if !b.Policy.Owner(attache.UserID(w.person("ann").user.ID)) {
+	if !b.Policy.Owner(attache.UserID(w.Person("ann").User.ID)) {
 		t.Error("Ann is no owner")
 	}
 }
@@ -74,29 +75,28 @@ func TestTheExampleFitsTheDemo(t *testing.T) {
 //
 // rows L3, L4, J1
 func TestEveryRoleOfTheExampleAnswers(t *testing.T) {
-	w, err := newDemoWorld()
+	w, err := demo.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stage{t: t, sim: w.sim, url: w.url, bot: w.bot, dsn: storetest.DSN(t)}
-	t.Cleanup(w.sim.Close)
+	s := &stage{t: t, sim: w.Sim, url: w.URL, bot: w.Bot, dsn: storetest.DSN(t)}
+	t.Cleanup(w.Sim.Close)
 	m := s.startMind(exampleBrain(t), modeltest.Rule{Answer: modeltest.Text("Well.")})
 	posts, asked := map[*telegramsim.Chat]int{}, 0
 	say := func(who, where, text, role, knows string) {
 		t.Helper()
-		w.who = who
-		c, thread, ok := w.find(where)
+		c, thread, ok := w.Find(who, where)
 		if !ok {
 			t.Fatalf("there is no %s", where)
 		}
-		if _, err := c.chat.Send(telegramsim.Line{From: w.person(who).user, Text: text, Thread: thread}); err != nil {
+		if _, err := c.Room.Send(telegramsim.Line{From: w.Person(who).User, Text: text, Thread: thread}); err != nil {
 			t.Fatal(err)
 		}
 		if role == "" {
 			return
 		}
-		posts[c.chat]++
-		s.await(c.chat, posts[c.chat])
+		posts[c.Room]++
+		s.await(c.Room, posts[c.Room])
 		asked++
 		requests := m.Requests()
 		if len(requests) != asked {
@@ -128,7 +128,7 @@ func TestEveryRoleOfTheExampleAnswers(t *testing.T) {
 	if globex := string(requests[6].Raw); strings.Contains(globex, "Thursday") {
 		t.Errorf("Globex hears of Acme: %s", globex)
 	}
-	if n := len(w.person("dan").dm.chat.Posts()); n != 0 {
+	if n := len(w.Person("dan").DM.Room.Posts()); n != 0 {
 		t.Errorf("%d posts went to Dan", n)
 	}
 }

@@ -11,32 +11,53 @@ import (
 	"attache/gateway"
 )
 
-// judge says what is done with a message: the rule of its place, who is let in,
-// commands, and whether it is for the bot. It decides and does nothing.
-func (b *bot) judge(m attache.Message) gateway.Verdict {
-	brain := b.p.brain.Current()
-	r := b.p.ruling(brain, m.Place, m.Chat.Kind)
+// opinion is what the rules say of a message, before anything follows from it.
+type opinion struct {
+	ruling   access.Ruling
+	admitted bool            // whether its people let the sender in
+	decision engage.Decision // none where no rule holds
+	command  string          // the command in it that is for this bot and may be given, "" for none
+}
+
+// weigh asks the rules about a message and does nothing else. exchanges is how often
+// bots have answered each other in its place since a person wrote.
+func (b *bot) weigh(m attache.Message, exchanges int) opinion {
+	r, me := b.p.ruling(b.p.brain.Current(), m.Place, m.Chat.Kind), b.me.Load()
 	admitted, why := r.Admits(m.From.ID)
+	o := opinion{ruling: r, admitted: admitted}
 	if !r.Ruled() {
-		if r.Kind == access.KindOwner && brain.Policy.Owner(m.From.ID) {
+		return o
+	}
+	o.decision = engage.Decide(engage.Rule{
+		Engage: r.Engage, Names: r.Names, Observe: r.Observe, Bots: r.Bots, Channels: r.Channels,
+		Admitted: admitted, WhyNot: why, Exchanges: exchanges,
+	}, m, engage.Self{Bot: b.id, User: attache.UserID(me.ID), Username: me.Username})
+	// What may not engage the bot may not command it either: two bots that answer
+	// each other's commands would never end.
+	if name, _, ok := engage.Command(m, me.Username); ok && !o.decision.Barred {
+		o.command = name
+	}
+	return o
+}
+
+// judge says what is done with a message: the rule of its place, who is let in,
+// commands, and whether it is for the bot. It answers nothing itself; who is met with
+// silence is named in the log.
+func (b *bot) judge(m attache.Message) gateway.Verdict {
+	o := b.weigh(m, b.loops.count(m))
+	r, d := o.ruling, o.decision
+	if !r.Ruled() {
+		if r.Kind == access.KindOwner && b.p.brain.Current().Policy.Owner(m.From.ID) {
 			return b.owner(m, r)
 		}
 		b.stranger(m, r)
 		return gateway.Verdict{Act: gateway.ActSilence, Why: r.Why}
 	}
-	if !admitted {
+	if !o.admitted {
 		b.stranger(m, r)
 	}
-	me := b.me.Load()
-	self := engage.Self{Bot: b.id, User: attache.UserID(me.ID), Username: me.Username}
-	d := engage.Decide(engage.Rule{
-		Engage: r.Engage, Names: r.Names, Observe: r.Observe, Bots: r.Bots, Channels: r.Channels,
-		Admitted: admitted, WhyNot: why, Exchanges: b.loops.count(m),
-	}, m, self)
-	// What may not engage the bot may not command it either: two bots that answer
-	// each other's commands would never end.
-	if name, _, ok := engage.Command(m, me.Username); ok && !d.Barred {
-		if v, ours := b.command(m, name); ours {
+	if o.command != "" {
+		if v, ours := b.command(m, o.command); ours {
 			b.loops.engaged(m)
 			return v
 		}
@@ -48,7 +69,7 @@ func (b *bot) judge(m attache.Message) gateway.Verdict {
 	case engage.Observe:
 		return gateway.Verdict{Act: gateway.ActObserve, Why: d.Why}
 	}
-	if !admitted {
+	if !o.admitted {
 		return gateway.Verdict{Act: gateway.ActSilence, Why: d.Why} // lines of others are not kept
 	}
 	return gateway.Verdict{Act: gateway.ActIgnore, Why: d.Why}

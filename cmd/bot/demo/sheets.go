@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -11,18 +11,31 @@ import (
 	"attache/engage"
 	"attache/gateway/ledger"
 	"attache/gateway/mind"
+	"attache/internal/conversation"
 	"attache/internal/model"
 	"attache/internal/prompt"
+	"attache/internal/store"
 	"attache/internal/telegramsim"
 	"attache/internal/usage"
 	"attache/internal/web"
 )
 
+// Records are where the turn behind a message is found and told from: what the
+// packages of the program wrote down of it, and the rules as they are now.
+type Records struct {
+	DB     *store.DB
+	Talks  *conversation.Store
+	Budget func() int // of a session's history, in tokens, as the brain says now
+	// Judge asks the rules what is done with a message, for which role and why, and
+	// does nothing of what it says. A command counts as a message to answer.
+	Judge func(attache.Message) (engage.Act, attache.RoleID, string)
+}
+
 // sheets finds the turn behind a message of the playground and tells it as the
 // page shows it.
 type sheets struct {
-	p *program
-	w *playWorld
+	r Records
+	w *client
 
 	mu    sync.Mutex
 	turns map[message]int64 // of messages and posts that were met
@@ -35,8 +48,8 @@ type message struct {
 	id   attache.MessageID
 }
 
-func newSheets(p *program, w *playWorld) *sheets {
-	return &sheets{p: p, w: w, turns: map[message]int64{}, over: map[int64]bool{}}
+func newSheets(r Records, w *client) *sheets {
+	return &sheets{r: r, w: w, turns: map[message]int64{}, over: map[int64]bool{}}
 }
 
 // recent is how many of a chat's turns are looked through for a message.
@@ -54,7 +67,7 @@ func (s *sheets) of(ctx context.Context, place attache.Place, id attache.Message
 		t, ok := s.unheard(place, id)
 		return t, ok, nil
 	}
-	r, ok, err := ledger.ReadTurn(ctx, s.p.db.DB, turn)
+	r, ok, err := ledger.ReadTurn(ctx, s.r.DB, turn)
 	if err != nil || !ok {
 		return web.Turn{}, false, err
 	}
@@ -69,7 +82,7 @@ func (s *sheets) find(ctx context.Context, m message) (int64, error) {
 	if id := s.turns[m]; id != 0 {
 		return id, nil
 	}
-	list, err := ledger.ReadTurns(ctx, s.p.db.DB, m.chat, recent)
+	list, err := ledger.ReadTurns(ctx, s.r.DB, m.chat, recent)
 	if err != nil {
 		return 0, err
 	}
@@ -77,7 +90,7 @@ func (s *sheets) find(ctx context.Context, m message) (int64, error) {
 		if s.over[r.ID] {
 			continue
 		}
-		whole, ok, err := ledger.ReadTurn(ctx, s.p.db.DB, r.ID)
+		whole, ok, err := ledger.ReadTurn(ctx, s.r.DB, r.ID)
 		if err != nil || !ok {
 			return 0, err
 		}
@@ -111,14 +124,14 @@ func (s *sheets) tell(ctx context.Context, r ledger.Record) (web.Turn, error) {
 	for _, p := range r.Posts {
 		t.Posts = append(t.Posts, web.Post{State: p.State, Text: p.Text, Why: p.Why})
 	}
-	calls, err := usage.OfTurn(ctx, s.p.db.Pool(), r.ID)
+	calls, err := usage.OfTurn(ctx, s.r.DB.Pool(), r.ID)
 	if err != nil {
 		return t, err
 	}
 	for _, c := range calls {
 		t.Calls, t.Role = append(t.Calls, shownCall(c)), c.Role
 	}
-	carried, err := mind.Carried(ctx, s.p.db.DB, r.ID)
+	carried, err := mind.Carried(ctx, s.r.DB, r.ID)
 	if err != nil {
 		return t, err
 	}
@@ -126,19 +139,19 @@ func (s *sheets) tell(ctx context.Context, r ledger.Record) (web.Turn, error) {
 		t.Links = append(t.Links, web.Link{Context: string(c.Context), Entity: string(c.Entity), Link: string(c.Link),
 			Status: c.Status, Chars: c.Chars, Why: c.Why, Knob: c.Knob})
 	}
-	tools, err := mind.Calls(ctx, s.p.db.DB, r.ID)
+	tools, err := mind.Calls(ctx, s.r.DB, r.ID)
 	if err != nil {
 		return t, err
 	}
 	for _, c := range tools {
 		t.Tools = append(t.Tools, shownTool(c))
 	}
-	x, ok, err := s.p.talks.Of(ctx, r.ID)
+	x, ok, err := s.r.Talks.Of(ctx, r.ID)
 	if err != nil || !ok {
 		return t, err
 	}
 	t.Epoch = x.Epoch.ID
-	past, err := s.p.talks.History(ctx, x.Session.ID, r.ID)
+	past, err := s.r.Talks.History(ctx, x.Session.ID, r.ID)
 	if err != nil {
 		return t, err
 	}
@@ -148,7 +161,7 @@ func (s *sheets) tell(ctx context.Context, r ledger.Record) (web.Turn, error) {
 	}
 	request := prompt.Request{Epoch: prompt.Epoch{ID: x.Epoch.ID, Text: x.Epoch.Text}, Session: x.Session.Snapshot, History: history,
 		Snapshot: x.Snapshot, Input: x.Input, Tail: x.Tail, StaticRole: string(model.RoleDeveloper), ContextRole: string(model.RoleSystem),
-		Budget: s.p.brain.Current().Frame.Manifest.Sessions.HistoryTokens}
+		Budget: s.r.Budget()}
 	t.Prompt = labelled(request)
 	return t, nil
 }
@@ -218,7 +231,7 @@ func shownCall(c usage.Call) web.Call {
 // heard says which role a message is for and why the bot takes it for its own, by
 // the rules as they are now.
 func (s *sheets) heard(m attache.Message) (attache.RoleID, string) {
-	_, role, why := s.judge(m)
+	_, role, why := s.r.Judge(m)
 	return role, why
 }
 
@@ -229,7 +242,7 @@ func (s *sheets) unheard(place attache.Place, id attache.MessageID) (web.Turn, b
 	if !ok {
 		return web.Turn{}, false
 	}
-	act, _, why := s.judge(m)
+	act, _, why := s.r.Judge(m)
 	switch act {
 	case engage.Observe:
 		return web.Turn{Status: "observed", Why: why}, true
@@ -239,37 +252,16 @@ func (s *sheets) unheard(place attache.Place, id attache.MessageID) (web.Turn, b
 	return web.Turn{}, false
 }
 
-// judge asks the rules as the gateway does, and does nothing of what it does.
-func (s *sheets) judge(m attache.Message) (engage.Act, attache.RoleID, string) {
-	b := s.p.brain.Current()
-	bot := s.p.bot(m.Place.Bot)
-	if bot == nil || bot.me.Load() == nil {
-		return engage.Answer, "", ""
-	}
-	me := bot.me.Load()
-	r := s.p.ruling(b, m.Place, m.Chat.Kind)
-	admitted, whyNot := r.Admits(m.From.ID)
-	if !r.Ruled() {
-		return engage.Ignore, r.Role, r.Why
-	}
-	if _, _, ok := engage.Command(m, me.Username); ok && admitted {
-		return engage.Answer, r.Role, "a command"
-	}
-	d := engage.Decide(engage.Rule{Engage: r.Engage, Names: r.Names, Observe: r.Observe, Bots: r.Bots, Channels: r.Channels,
-		Admitted: admitted, WhyNot: whyNot}, m, engage.Self{Bot: bot.id, User: attache.UserID(me.ID), Username: me.Username})
-	return d.Act, r.Role, d.Why
-}
-
 // message gives a person's message as the gateway would read it, as far as rules ask.
-func (w *playWorld) message(place attache.Place, id attache.MessageID) (m attache.Message, ok bool) {
-	w.rooms(func(_ string, c *demoChat) {
-		if c.chat.ID != place.Chat {
+func (w *client) message(place attache.Place, id attache.MessageID) (m attache.Message, ok bool) {
+	w.rooms(func(_ string, c *Chat) {
+		if c.Room.ID != place.Chat {
 			return
 		}
-		for _, p := range c.chat.History() {
+		for _, p := range c.Room.History() {
 			if p.ID == id && p.Bot == "" && p.Service == "" && !p.Deleted {
 				m, ok = attache.Message{Place: place, ID: p.ID, From: p.From, At: p.At, Text: p.Text, Marks: p.Marks,
-					Chat: attache.Chat{Kind: kindOf(c.chat), Title: c.chat.Title}}, true
+					Chat: attache.Chat{Kind: kindOf(c.Room), Title: c.Room.Title}}, true
 				if p.ReplyTo != 0 {
 					m.Reply = &attache.Reply{ID: p.ReplyTo, External: p.External}
 				}
@@ -278,7 +270,7 @@ func (w *playWorld) message(place attache.Place, id attache.MessageID) (m attach
 		if !ok || m.Reply == nil {
 			return
 		}
-		for _, p := range c.chat.History() {
+		for _, p := range c.Room.History() {
 			if p.ID == m.Reply.ID {
 				m.Reply.From = p.From
 			}

@@ -1,12 +1,10 @@
-package main
+package demo
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -17,69 +15,70 @@ import (
 	"attache/internal/web/playground"
 )
 
-// playWorld is the demo's Telegram as the playground shows it. What a client knows
+// client is the demo's Telegram as the playground shows it. What a client knows
 // and the simulator does not say in one place (who types, which draft still stands,
-// what answers a pressed button) it reads out of the bot's own calls.
-type playWorld struct {
-	*demoWorld
+// what answers a pressed button) it reads out of the bot's own calls: so the page
+// cannot show what the bot did not do.
+type client struct {
+	*World
 
 	mu      sync.Mutex
-	stopped map[playPlace]time.Time // when a draft was stopped
-	pressed map[string]playPress    // by callback query
+	stopped map[place]time.Time // when a draft was stopped
+	pressed map[string]press    // by callback query
 }
 
-type playPlace struct {
+type place struct {
 	chat   *telegramsim.Chat
 	thread attache.ThreadID
 }
 
-type playPress struct {
-	at     playPlace
+type press struct {
+	at     place
 	person attache.PersonID
 }
 
-func newPlayWorld(w *demoWorld) *playWorld {
-	return &playWorld{demoWorld: w, stopped: map[playPlace]time.Time{}, pressed: map[string]playPress{}}
+func newClient(w *World) *client {
+	return &client{World: w, stopped: map[place]time.Time{}, pressed: map[string]press{}}
 }
 
 // voices lists the people to speak as.
-func (w *playWorld) voices() []playground.Person {
+func (w *client) voices() []playground.Person {
 	var out []playground.Person
-	for _, p := range w.people {
-		out = append(out, playground.Person{Key: p.key, ID: attache.UserID(p.user.ID), Name: p.user.Name, Note: p.note})
+	for _, p := range w.People {
+		out = append(out, playground.Person{Key: p.Key, ID: attache.UserID(p.User.ID), Name: p.User.Name, Note: p.Note})
 	}
 	return out
 }
 
 // rooms gives every chat under the key that its address has: the private ones
 // first, each person's own.
-func (w *playWorld) rooms(do func(key string, c *demoChat)) {
-	for _, p := range w.people {
-		do("nova-"+p.key, &p.dm)
+func (w *client) rooms(do func(key string, c *Chat)) {
+	for _, p := range w.People {
+		do("nova-"+p.Key, &p.DM)
 	}
-	for _, c := range w.chats {
-		do(c.key, c)
+	for _, c := range w.Chats {
+		do(c.Key, c)
 	}
 }
 
 // Look gives every chat as it is now.
-func (w *playWorld) Look() []playground.Chat {
+func (w *client) Look() []playground.Chat {
 	var out []playground.Chat
-	w.rooms(func(key string, c *demoChat) {
-		x := playground.Chat{Key: key, ID: c.chat.ID, Bot: "nova", Title: c.chat.Title, Kind: c.chat.Kind, About: c.about, Try: c.try}
-		if c.chat.Person() != nil {
-			x.Title = w.bot.Name
+	w.rooms(func(key string, c *Chat) {
+		x := playground.Chat{Key: key, ID: c.Room.ID, Bot: "nova", Title: c.Room.Title, Kind: c.Room.Kind, About: c.About, Try: c.Try}
+		if c.Room.Person() != nil {
+			x.Title = w.Bot.Name
 		}
-		for _, p := range c.people {
-			x.People = append(x.People, p.key)
+		for _, p := range c.People {
+			x.People = append(x.People, p.Key)
 		}
-		for _, t := range c.chat.Topics() {
+		for _, t := range c.Room.Topics() {
 			x.Topics = append(x.Topics, playground.Topic{ID: t.ID, Name: t.Name, Closed: t.Closed})
 		}
-		for _, p := range c.chat.History() {
+		for _, p := range c.Room.History() {
 			x.Posts = append(x.Posts, shownPost(p))
 		}
-		x.Signs = w.signs(c.chat)
+		x.Signs = w.signs(c.Room)
 		out = append(out, x)
 	})
 	return out
@@ -105,11 +104,11 @@ const (
 
 // signs tells what the bot shows in a chat beside its posts. Its calls are gone
 // through from the newest: a post ends whatever was shown in its topic before.
-func (w *playWorld) signs(c *telegramsim.Chat) []playground.Sign {
+func (w *client) signs(c *telegramsim.Chat) []playground.Sign {
 	var out []playground.Sign
 	bot, settled, now := w.nova(), map[attache.ThreadID]bool{}, time.Now()
 	typing := map[attache.ThreadID]bool{}
-	for _, call := range slices.Backward(w.sim.Calls(telegramsim.Filter{Bot: w.bot, Chat: c.ID})) {
+	for _, call := range slices.Backward(w.Sim.Calls(telegramsim.Filter{Bot: w.Bot, Chat: c.ID})) {
 		age := now.Sub(call.At)
 		if age > draftShown {
 			break
@@ -139,8 +138,8 @@ func (w *playWorld) signs(c *telegramsim.Chat) []playground.Sign {
 	return append(out, w.notices(c, now)...)
 }
 
-func (w *playWorld) nova() attache.Person {
-	return attache.Person{ID: attache.UserID(w.bot.ID), Name: w.bot.Name, Username: w.bot.Username, IsBot: true}
+func (w *client) nova() attache.Person {
+	return attache.Person{ID: attache.UserID(w.Bot.ID), Name: w.Bot.Name, Username: w.Bot.Username, IsBot: true}
 }
 
 // threadOf gives the topic of a call; typing names General by its number 1.
@@ -153,9 +152,9 @@ func threadOf(c telegramsim.Call) attache.ThreadID {
 }
 
 // draft gives the newest draft of a topic as it looks, nil when it was stopped.
-func (w *playWorld) draft(c *telegramsim.Chat, thread attache.ThreadID, at time.Time) *playground.Post {
+func (w *client) draft(c *telegramsim.Chat, thread attache.ThreadID, at time.Time) *playground.Post {
 	w.mu.Lock()
-	stopped := w.stopped[playPlace{c, thread}]
+	stopped := w.stopped[place{c, thread}]
 	w.mu.Unlock()
 	if !at.After(stopped) {
 		return nil
@@ -170,13 +169,13 @@ func (w *playWorld) draft(c *telegramsim.Chat, thread attache.ThreadID, at time.
 }
 
 // notices gives the answers to pressed buttons that still show.
-func (w *playWorld) notices(c *telegramsim.Chat, now time.Time) (out []playground.Sign) {
+func (w *client) notices(c *telegramsim.Chat, now time.Time) (out []playground.Sign) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.pressed) == 0 {
 		return nil
 	}
-	for _, call := range w.sim.Calls(telegramsim.Filter{Bot: w.bot, Method: "answerCallbackQuery"}) {
+	for _, call := range w.Sim.Calls(telegramsim.Filter{Bot: w.Bot, Method: "answerCallbackQuery"}) {
 		p, ok := w.pressed[text(call, "callback_query_id")]
 		if words := text(call, "text"); ok && p.at.chat == c && words != "" && now.Sub(call.At) < noticeShown {
 			out = append(out, playground.Sign{Thread: p.at.thread, Notice: words, For: p.person})
@@ -192,24 +191,24 @@ func text(c telegramsim.Call, name string) (s string) {
 }
 
 // Wait returns once cond is true.
-func (w *playWorld) Wait(ctx context.Context, cond func() bool) error { return w.sim.Wait(ctx, cond) }
+func (w *client) Wait(ctx context.Context, cond func() bool) error { return w.Sim.Wait(ctx, cond) }
 
 // Act does what a person does.
-func (w *playWorld) Act(a playground.Action) error {
+func (w *client) Act(a playground.Action) error {
 	var chat *telegramsim.Chat
-	w.rooms(func(key string, c *demoChat) {
+	w.rooms(func(key string, c *Chat) {
 		if key == a.Chat {
-			chat = c.chat
+			chat = c.Room
 		}
 	})
-	who := w.person(a.Person.Key)
+	who := w.Person(a.Person.Key)
 	if chat == nil || who == nil {
 		return errors.New("there is no such person or chat")
 	}
-	at := playPlace{chat, a.Thread}
+	at := place{chat, a.Thread}
 	switch a.Do {
 	case playground.Say:
-		return say(chat, who.user, a)
+		return say(chat, who.User, a)
 	case playground.Edit:
 		if !slices.ContainsFunc(chat.History(), func(p telegramsim.Post) bool { return p.ID == a.Message && p.From.ID == a.Person.ID }) {
 			return errors.New("only your own messages can be edited")
@@ -218,8 +217,8 @@ func (w *playWorld) Act(a playground.Action) error {
 	case playground.Press:
 		w.mu.Lock() // an answer may come before Press returns; it is looked for under the lock
 		defer w.mu.Unlock()
-		query, err := chat.Press(who.user, a.Message, a.Button)
-		w.pressed[query] = playPress{at, a.Person.ID}
+		query, err := chat.Press(who.User, a.Message, a.Button)
+		w.pressed[query] = press{at, a.Person.ID}
 		return err
 	case playground.Stop:
 		w.mu.Lock()
@@ -260,38 +259,4 @@ func cutUnits(s string, n int) (head, rest string) {
 		}
 	}
 	return s, ""
-}
-
-// servePlayground serves the page of the demo until ctx ends, on the address that is
-// wished for or, if that is taken, on a free one. end waits for the server to end.
-func servePlayground(ctx context.Context, p *program, w *demoWorld, address, model string) (url string, end func(), err error) {
-	world := newPlayWorld(w)
-	sheets := newSheets(p, world)
-	page, err := playground.New(ctx, playground.Options{World: world, People: world.voices(), Turn: sheets.of,
-		Problems: p.brain.Problems, Brain: p.brain.Current().Dir, Model: model, Log: p.log})
-	if err != nil {
-		return "", nil, err
-	}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-			return "", nil, fmt.Errorf("the demo's page cannot be served on this machine: %w", err)
-		}
-	}
-	server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = server.Serve(l) // ends by Shutdown below
-	}()
-	stop := context.AfterFunc(ctx, func() {
-		patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		_ = server.Shutdown(patience) // the page's streams end with ctx
-	})
-	return "http://" + l.Addr().String() + "/", func() {
-		stop()
-		_ = server.Close()
-		<-ended
-	}, nil
 }

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"fmt"
@@ -8,57 +8,53 @@ import (
 	"attache/internal/telegramsim"
 )
 
-// demoWorld is the small Telegram of the demo: one bot, five people, and the chats
-// that brain-example/constitution/access.yaml has rules for.
-type demoWorld struct {
-	sim    *telegramsim.Server
-	url    string
-	bot    *telegramsim.User
-	people []*demoPerson
-	chats  []*demoChat // without the private ones, which are their person's
-
-	who, where string // who speaks, and in which chat
-	shown      map[shownKey]bool
+// World is the small Telegram of the demo: one bot, five people, and the chats
+// that brain-example/constitution/access.yaml has rules for. It is not changed after
+// New; what is said in it is the simulator's.
+type World struct {
+	Sim    *telegramsim.Server
+	URL    string // of its Bot API
+	Bot    *telegramsim.User
+	People []*Person
+	Chats  []*Chat // without the private ones, which are their person's
 }
 
-// demoPerson is somebody to speak as, with a private chat with the bot.
-type demoPerson struct {
-	key  string // as in @ann
-	note string // who that is
-	user *telegramsim.User
-	dm   demoChat
+// Person is somebody to speak as, with a private chat with the bot.
+type Person struct {
+	Key  string // as in @ann
+	Note string // who that is
+	User *telegramsim.User
+	DM   Chat
 }
 
-// demoChat is a chat to speak in.
-type demoChat struct {
-	key    string   // as in #family
-	about  string   // what is special here
-	try    []string // things worth saying
-	chat   *telegramsim.Chat
-	people []*demoPerson // who is in it, besides the bot
-	topics []demoTopic
+// Chat is a chat to speak in.
+type Chat struct {
+	Key    string   // as in #family
+	About  string   // what is special here
+	Try    []string // things worth saying
+	Room   *telegramsim.Chat
+	People []*Person // who is in it, besides the bot
+	Topics []Topic
 }
 
-type demoTopic struct {
-	key  string // as in #desk/billing
-	name string
-	id   attache.ThreadID
+// Topic is a topic of a forum.
+type Topic struct {
+	Key  string // as in #desk/billing
+	Name string
+	ID   attache.ThreadID
 }
 
-type shownKey struct {
-	chat attache.ChatID
-	id   attache.MessageID
-}
-
-func newDemoWorld() (*demoWorld, error) {
+// New starts the demo's Telegram on a free address of this machine; Sim.Close ends
+// it. It errs where nothing can be listened on.
+func New() (*World, error) {
 	sim := telegramsim.New(telegramsim.Options{})
 	url, err := sim.Listen()
 	if err != nil {
 		return nil, fmt.Errorf("the demo's Telegram cannot listen on this machine: %w", err)
 	}
-	w := &demoWorld{sim: sim, url: url, shown: map[shownKey]bool{}, who: "ann", where: "dm"}
-	w.bot = sim.AddBot(telegramsim.User{Name: "Nova", Username: "nova_bot"})
-	w.bot.SetPrivacy(false)
+	w := &World{Sim: sim, URL: url}
+	w.Bot = sim.AddBot(telegramsim.User{Name: "Nova", Username: "nova_bot"})
+	w.Bot.SetPrivacy(false)
 	family := []string{"Hello, who are you?", "What is there to eat on Friday?"}
 	ann := w.add("Ann", "the owner: a bicycle shop and an agency are hers", "A private chat of an owner: /doctor works here too.", append(family, "use notification_send to say hello", "/doctor"))
 	bo := w.add("Bo", "her husband, a freelance photographer", "A private chat. It is a conversation of its own, with a history of its own.", family)
@@ -85,53 +81,57 @@ func newDemoWorld() (*demoWorld, error) {
 }
 
 // add adds a person and their private chat with the bot.
-func (w *demoWorld) add(name, note, about string, try []string) *demoPerson {
+func (w *World) add(name, note, about string, try []string) *Person {
 	key := strings.ToLower(name)
-	p := &demoPerson{key: key, note: note, user: w.sim.AddPerson(telegramsim.User{ID: int64(101 + len(w.people)), Name: name, Username: key})}
-	p.dm = demoChat{key: "dm", about: about, try: try, chat: w.sim.DM(p.user, w.bot), people: []*demoPerson{p}}
-	w.people = append(w.people, p)
+	p := &Person{Key: key, Note: note, User: w.Sim.AddPerson(telegramsim.User{ID: int64(101 + len(w.People)), Name: name, Username: key})}
+	p.DM = Chat{Key: "dm", About: about, Try: try, Room: w.Sim.DM(p.User, w.Bot), People: []*Person{p}}
+	w.People = append(w.People, p)
 	return p
 }
 
 // group adds a group of people and the bot.
-func (w *demoWorld) group(as telegramsim.Chat, key, about string, try []string, people ...*demoPerson) *demoChat {
+func (w *World) group(as telegramsim.Chat, key, about string, try []string, people ...*Person) *Chat {
 	var members []*telegramsim.User
 	for _, p := range people {
-		members = append(members, p.user)
+		members = append(members, p.User)
 	}
-	c := &demoChat{key: key, about: about, try: try, chat: w.sim.AddChat(as, append(members, w.bot)...), people: people}
-	w.chats = append(w.chats, c)
+	c := &Chat{Key: key, About: about, Try: try, Room: w.Sim.AddChat(as, append(members, w.Bot)...), People: people}
+	w.Chats = append(w.Chats, c)
 	return c
 }
 
-func (c *demoChat) topic(by *demoPerson, name string) {
-	c.topics = append(c.topics, demoTopic{key: strings.ToLower(name), name: name, id: c.chat.CreateTopic(by.user, name)})
+func (c *Chat) topic(by *Person, name string) {
+	c.Topics = append(c.Topics, Topic{Key: strings.ToLower(name), Name: name, ID: c.Room.CreateTopic(by.User, name)})
 }
 
-// person finds somebody by key, nil for nobody.
-func (w *demoWorld) person(key string) *demoPerson {
-	for _, p := range w.people {
-		if p.key == key {
+// Person finds somebody by key, nil for nobody.
+func (w *World) Person(key string) *Person {
+	for _, p := range w.People {
+		if p.Key == key {
 			return p
 		}
 	}
 	return nil
 }
 
-// find gives the chat and topic of a key such as dm, family or desk/billing, as
-// the one who speaks sees them.
-func (w *demoWorld) find(key string) (*demoChat, attache.ThreadID, bool) {
+// Find gives the chat and topic of a key such as dm, family or desk/billing, as
+// the one who speaks sees them; false when there is no such chat or person.
+func (w *World) Find(who, key string) (*Chat, attache.ThreadID, bool) {
 	if key == "dm" {
-		return &w.person(w.who).dm, 0, true
+		p := w.Person(who)
+		if p == nil {
+			return nil, 0, false
+		}
+		return &p.DM, 0, true
 	}
 	chat, topic, inTopic := strings.Cut(key, "/")
-	for _, c := range w.chats {
-		if c.key != chat {
+	for _, c := range w.Chats {
+		if c.Key != chat {
 			continue
 		}
-		for _, t := range c.topics {
-			if t.key == topic {
-				return c, t.id, true
+		for _, t := range c.Topics {
+			if t.Key == topic {
+				return c, t.ID, true
 			}
 		}
 		return c, 0, !inTopic
@@ -140,21 +140,21 @@ func (w *demoWorld) find(key string) (*demoChat, attache.ThreadID, bool) {
 }
 
 // names lists the people for somebody who is looking for one.
-func (w *demoWorld) names() string {
+func (w *World) names() string {
 	var all []string
-	for _, p := range w.people {
-		all = append(all, "@"+p.key)
+	for _, p := range w.People {
+		all = append(all, "@"+p.Key)
 	}
 	return strings.Join(all, " ")
 }
 
 // places lists the chats and topics.
-func (w *demoWorld) places() string {
+func (w *World) places() string {
 	all := []string{"#dm"}
-	for _, c := range w.chats {
-		all = append(all, "#"+c.key)
-		for _, t := range c.topics {
-			all = append(all, "#"+c.key+"/"+t.key)
+	for _, c := range w.Chats {
+		all = append(all, "#"+c.Key)
+		for _, t := range c.Topics {
+			all = append(all, "#"+c.Key+"/"+t.Key)
 		}
 	}
 	return strings.Join(all, " ")
