@@ -157,6 +157,13 @@ func (in *intake) read(ctx context.Context, k *kept) error {
 		in.g.former.note(in.bot.ID, *u.Migrated)
 		k.deeds = append(k.deeds, in.move(*u.Migrated))
 	case u.Stopped != nil:
+		// The button stands below a draft, so in a private chat, and its person is the
+		// chat's; one who is not let in any more may not stop anything either.
+		person := attache.Message{Place: *u.Stopped, Chat: attache.Chat{Kind: "private"}, From: attache.Person{ID: attache.UserID(int64(u.Stopped.Chat))}}
+		if in.bot.Judge(person).Act == ActSilence {
+			k.silent = true
+			break
+		}
 		k.deeds = append(k.deeds, in.stop(*u.Stopped))
 	case u.Member != nil && u.Member.Self:
 		in.g.log.Info("the bot's standing in a chat changed", "bot", in.bot.ID, "chat", u.Member.Chat,

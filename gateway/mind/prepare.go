@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"attache"
 	"attache/contexts"
@@ -165,7 +166,29 @@ func (th *thought) readable(ctx context.Context) ([]attache.Message, error) {
 		}
 		out[i] = m
 	}
-	return out, nil
+	return newest(out), nil
+}
+
+// longestInput is how many code points the messages of one turn may have together.
+// A burst is whatever people manage to write while a turn runs, and in a chat that
+// is open to everyone its cost must not be theirs to choose.
+const longestInput = 60000
+
+// newest keeps the newest messages that fit and says how many are left out.
+func newest(messages []attache.Message) []attache.Message {
+	chars, from := 0, len(messages)
+	for from > 0 {
+		chars += utf8.RuneCountInString(messages[from-1].Text)
+		if chars > longestInput && from < len(messages) {
+			break
+		}
+		from--
+	}
+	if from > 0 {
+		messages = messages[from:]
+		leaveOut(&messages[0], fmt.Sprintf("%d messages before this one: they are too long together", from))
+	}
+	return messages
 }
 
 func leaveOut(m *attache.Message, what string) {

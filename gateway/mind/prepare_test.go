@@ -86,6 +86,20 @@ func TestQuotedGivesEachParentOnce(t *testing.T) {
 	}
 }
 
+func TestALongBurstIsCutAtItsBeginning(t *testing.T) {
+	var burst []attache.Message
+	for i := range 40 {
+		burst = append(burst, line(attache.MessageID(i+1), "tg:user:5", strings.Repeat("é", 4000)))
+	}
+	got := newest(burst)
+	if len(got) != 15 || got[14].ID != 40 || !strings.HasPrefix(got[0].Left, "25 messages before this one") {
+		t.Errorf("%d messages, the first says %q", len(got), got[0].Left)
+	}
+	if one := newest([]attache.Message{line(1, "tg:user:5", strings.Repeat("x", 2*longestInput))}); len(one) != 1 || one[0].Left != "" {
+		t.Errorf("a single long message is left out: %+v", one[0].Left)
+	}
+}
+
 func TestWhatTheModelCannotTakeIsSaid(t *testing.T) {
 	photo := attache.Message{ID: 1, Media: []attache.Media{{Kind: "photo"}}, Text: "look"}
 	paper := attache.Message{ID: 2, Media: []attache.Media{{Kind: "document", MIME: "application/pdf"}}}
