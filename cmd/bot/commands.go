@@ -71,6 +71,10 @@ func (b *bot) command(m attache.Message, name string) (v gateway.Verdict, ours b
 			v.Say = "/doctor is for the owners that access.yaml names."
 			break
 		}
+		if !m.Place.Chat.Private() { // it speaks of other chats and of what was said there
+			v.Say = "Ask me in private: what I find may be about other chats."
+			break
+		}
 		v.Say = b.p.findings(ctx)
 	default:
 		return gateway.Verdict{}, false
