@@ -20,8 +20,6 @@ package gateway
 import (
 	"context"
 	"embed"
-	"fmt"
-	"io/fs"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -39,12 +37,8 @@ var migrations embed.FS
 // that only read call it too, so that they work on a database that no `run` has
 // seen.
 func Migrate(ctx context.Context, db *store.DB) error {
-	sql, err := fs.Sub(migrations, "migrations")
-	if err != nil {
+	if err := db.Migrate(ctx, "gateway", migrations); err != nil {
 		return err
-	}
-	if err := db.Migrate(ctx, "gateway", sql); err != nil {
-		return fmt.Errorf("the gateway's tables: %w", err)
 	}
 	return posts.Migrate(ctx, db)
 }

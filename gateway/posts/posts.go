@@ -22,7 +22,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"strings"
 	"sync"
@@ -99,14 +98,7 @@ func New(o Options) *Office {
 
 // Migrate brings the package's tables up to date.
 func Migrate(ctx context.Context, db *store.DB) error {
-	sql, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	if err := db.Migrate(ctx, "posts", sql); err != nil {
-		return fmt.Errorf("the tables of posts: %w", err)
-	}
-	return nil
+	return db.Migrate(ctx, "posts", migrations)
 }
 
 // Serve has a bot's posts carried by c from now on. What waits for it is sent by

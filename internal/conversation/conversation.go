@@ -21,8 +21,6 @@ package conversation
 import (
 	"context"
 	"embed"
-	"fmt"
-	"io/fs"
 	"time"
 
 	"attache"
@@ -39,12 +37,8 @@ type Store struct{ db *store.DB }
 // Open brings the tables up to date and gives the store. Commands that only read
 // open it too.
 func Open(ctx context.Context, db *store.DB) (*Store, error) {
-	sql, err := fs.Sub(migrations, "migrations")
-	if err != nil {
+	if err := db.Migrate(ctx, "conversation", migrations); err != nil {
 		return nil, err
-	}
-	if err := db.Migrate(ctx, "conversation", sql); err != nil {
-		return nil, fmt.Errorf("the tables of conversations: %w", err)
 	}
 	return &Store{db}, nil
 }

@@ -28,10 +28,10 @@ type migration struct {
 	checksum string // hex SHA-256 of sql
 }
 
-// Migrate brings one owner's tables up to date: every *.sql below files, named
-// 0001_words.sql and numbered without gaps, is run once, in order, each in a
-// transaction of its own together with its row in attache.migrations. Several
-// processes may do this at once. A file that was applied and has changed since is
+// Migrate brings one owner's tables up to date: every *.sql below files, in whatever
+// folder an embedded file system has them, named 0001_words.sql and numbered without
+// gaps, is run once, in order, each in a transaction of its own together with its row
+// in attache.migrations. Several processes may do this at once. A file that was applied and has changed since is
 // an error: a database that differs from what the code believes is worse than a
 // program that does not start. When nothing is to do this is one query.
 func (db *DB) Migrate(ctx context.Context, owner string, files fs.FS) error {

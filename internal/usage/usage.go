@@ -10,8 +10,6 @@ package usage
 import (
 	"context"
 	"embed"
-	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,14 +24,7 @@ var migrations embed.FS
 
 // Migrate brings the table up to date. Commands that only read call it too.
 func Migrate(ctx context.Context, db *store.DB) error {
-	sql, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	if err := db.Migrate(ctx, "usage", sql); err != nil {
-		return fmt.Errorf("the table of model calls: %w", err)
-	}
-	return nil
+	return db.Migrate(ctx, "usage", migrations)
 }
 
 // Querier is a pool or a transaction, so that a call can be recorded together with
