@@ -65,10 +65,11 @@ func verdicts(p *Policy, usable bool) string {
 	return b.String()
 }
 
-// row D2
 // Each archive holds an access.yaml, the sentences that it earns and what it comes
 // to: which rules hold and what is pinned. Run with -update to write these anew,
 // and read the difference.
+//
+// row D2
 func TestMistakes(t *testing.T) {
 	paths, err := filepath.Glob("testdata/mistakes/*.txtar")
 	if err != nil || len(paths) < 30 {

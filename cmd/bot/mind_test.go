@@ -50,7 +50,9 @@ func (s *stage) startMind(brain string, rules ...modeltest.Rule) *modeltest.Serv
 // Three turns of a private chat: each request begins with every byte of the one
 // before it up to the end of that one's input, and snapshots stand where they stood.
 //
-// rows J5, J6, J7, J8, L10
+// row J5 (replayed byte for byte)
+// row J6
+// row J7 (replay of the conversation)
 func TestTurnsShareTheirPrefix(t *testing.T) {
 	s := newStage(t)
 	m := s.startMind(deskBrain(t, ""), modeltest.Rule{Answer: modeltest.Text("Hello **Ann**")})
@@ -157,7 +159,8 @@ func TestWhoIsAnswered(t *testing.T) {
 // A private answer is drafted while it streams; a model that fails says so in one
 // sentence; a new session begins with /new.
 //
-// rows L7 (drafts), L12
+// row L7 (drafts)
+// row L12 (/new, /context)
 func TestDraftFailureAndNewSession(t *testing.T) {
 	s := newStage(t)
 	step := make(chan struct{})

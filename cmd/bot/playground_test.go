@@ -71,7 +71,7 @@ func startDemo(t *testing.T) *playing {
 // behind each answer, breaks a file and mends it. Everything is real but Telegram
 // and the model.
 //
-// rows N4, N1
+// row N4
 func TestPlaygroundOfTheDemo(t *testing.T) {
 	b := webtest.Start(t)
 	d := startDemo(t)
@@ -89,7 +89,7 @@ func TestPlaygroundOfTheDemo(t *testing.T) {
 	p.Click(".try button")
 	p.Key("Enter")
 	answered("ann", "nova-ann", 1)
-	if sheet := p.Text("#sheet"); !strings.Contains(sheet, "role home") || !strings.Contains(sheet, "instructions") || !strings.Contains(sheet, "Nothing, and that is fine") {
+	if sheet := p.Text("#sheet"); !strings.Contains(sheet, "role home") || !strings.Contains(sheet, "instructions") || !strings.Contains(sheet, "shopping\nalways") {
 		t.Errorf("behind the first answer stands:\n%s", sheet)
 	}
 	p.Click(`#prompt-0 summary`)
@@ -125,6 +125,12 @@ func TestPlaygroundOfTheDemo(t *testing.T) {
 	if answer := p.Text(".line.theirs:last-child .body"); !strings.Contains(answer, "Thursday") {
 		t.Errorf("the room's lines did not ride along:\n%s", answer)
 	}
+	if sheet := p.Text("#sheet .links"); !strings.Contains(sheet, "client acme") || !strings.Contains(sheet, "chat") {
+		t.Errorf("the sheet says that it carried:\n%s", sheet)
+	}
+	p.Click(`.tail summary`)
+	p.Until(`document.querySelector(".tail pre").innerText.includes("Acme Anvils")`)
+	shot(t, p, "carried")
 
 	access := filepath.Join(d.brain, "constitution", "access.yaml")
 	good, err := os.ReadFile(access)

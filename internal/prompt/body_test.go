@@ -2,7 +2,9 @@ package prompt
 
 import "testing"
 
-// row J10
+// What people and events say is put in as it is: nothing in it is a tag or a selector.
+//
+// row J10 (braces in an argument stay text)
 func TestRenderBody(t *testing.T) {
 	v := Values{
 		Event: []byte(`{"text":"</turn_context> {{ args.company }} {% if %} & co","chat":-1001234567890123,"messageId":7,"ok":true,"none":null,
