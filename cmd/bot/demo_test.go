@@ -114,7 +114,7 @@ func TestEveryRoleOfTheExampleAnswers(t *testing.T) {
 	say("ann", "dm", "hello", "home", "On Fridays there are pancakes")
 	say("cleo", "family", "hello", "home", "Say when you do not know")
 	say("dan", "desk/repairs", "is it ready?", "desk", "is open from Tuesday to Saturday")
-	say("cleo", "desk", "can I bring it back?", "desk", `selector="lib.shop.returns"`)
+	say("cleo", "desk", "can I bring it back?", "desk", `selector="lib.shop.service"`)
 	say("cleo", "desk/billing", "my invoice?", "billing", "Amounts are in euro")
 	say("dan", "acme", "the logo is due on Thursday", "", "")
 	say("dan", "acme", "@nova_bot what is due?", "account", "account manager of Studio Noord")

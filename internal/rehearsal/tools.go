@@ -69,7 +69,7 @@ func newWishes() wishes {
 		wish:  regexp.MustCompile("(?is)\\b(?:use|call|run)\\s+(?:the\\s+)?(?:tool\\s+)?[`\"']?([a-z][a-z0-9_]*)[`\"']?(?:\\s+tool\\b)?[,:]?(.*)"),
 		never: regexp.MustCompile(`(?i)\b(?:not|never|don['’]t|cannot|can['’]t|without)\s+(?:\w+\s+)?$`),
 		pair:  regexp.MustCompile(`(\w+)=("[^"]*"|\S+)`),
-		link:  regexp.MustCompile(`(?i)^(?:to\s+say|and\s+say|saying|that\s+says|with(?:\s+the\s+text)?|for|on)(?:\s+|:\s*)`),
+		link:  regexp.MustCompile(`(?i)^(?:to\s+say|and\s+say|saying|that\s+says|with(?:\s+the\s+text)?|for|on)(?:\s+|:\s*|$)`),
 	}
 }
 
@@ -150,7 +150,8 @@ func unquote(s string) string {
 }
 
 // firstText gives the argument that free words go to: the first required one that
-// takes text, else the first one at all.
+// takes text, else the first one at all. Words beside a name=value may be politeness,
+// so they are nothing that could be left out.
 func (t tool) firstText(given map[string]string) string {
 	first := ""
 	for _, x := range t.Args {
@@ -160,7 +161,7 @@ func (t tool) firstText(given map[string]string) string {
 		if x.Required {
 			return x.Name
 		}
-		if first == "" {
+		if first == "" && len(given) == 0 {
 			first = x.Name
 		}
 	}

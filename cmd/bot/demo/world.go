@@ -61,22 +61,22 @@ func New() (*World, error) {
 	cleo := w.add("Cleo", "their daughter", "A private chat. It is a conversation of its own, with a history of its own.", family)
 	dan := w.add("Dan", "of Acme, a client of the agency", "No rule lets Dan write to the bot privately: silence, and the log names him once.", family[:1])
 	eve := w.add("Eve", "of Globex, another client", "No rule lets Eve write to the bot privately: silence, and the log names her once.", family[:1])
-	w.group(telegramsim.Chat{ID: -1001, Kind: "group", Title: "Family"}, "family", "Every message is for the bot.",
-		[]string{"Who is home tonight?", "/context"}, ann, bo, cleo)
+	w.group(telegramsim.Chat{ID: -1001, Kind: "group", Title: "Family"}, "family", "Every message is for the bot, and each turn carries the shopping list.",
+		[]string{"What is on the shopping list?", "use shopping_add with item=milk", "/context"}, ann, bo, cleo)
 	desk := w.group(telegramsim.Chat{ID: -1000000001002, Kind: "forum", Title: "Desk"}, "desk",
 		"The shop's support desk. Each topic is a conversation of its own; Billing has a role of its own.",
-		[]string{"My chain is loose. Can I come by today?", "Can I bring back a helmet that I never used?"}, ann, bo, cleo, dan, eve)
+		[]string{"My chain is loose. When can I come by?", "Can I bring back a helmet? Please call context_open returns"}, ann, bo, cleo, dan, eve)
 	desk.topic(ann, "Billing")
 	desk.topic(ann, "Repairs")
 	w.group(telegramsim.Chat{ID: -1003, Kind: "group", Title: "Acme"}, "acme",
-		"A group of the agency and a client. The bot hears everything and answers when it is addressed.",
+		"A group of the agency and a client. The bot hears everything and answers @nova_bot and replies to it.",
 		[]string{"The new logo is due on Thursday.", "@nova_bot what is due on Thursday?"}, ann, dan)
 	w.group(telegramsim.Chat{ID: -1004, Kind: "group", Title: "Globex"}, "globex",
-		"The same role for another client: what is said in Acme is not known here.",
-		[]string{"@nova_bot what is due on Thursday?"}, ann, eve)
+		"The same role, bound to another client: nothing of Acme is known here, and nothing of it can be opened.",
+		[]string{"@nova_bot what is due on Thursday?", "@nova_bot call context_open client acme"}, ann, eve)
 	w.group(telegramsim.Chat{ID: -1005, Kind: "group", Title: "Invoices"}, "invoices",
-		"A freelancer's books. The bot answers to its name; of the two people here only Bo and the owner are let in.",
-		[]string{"Nova, Lumen owes me 480 euro since the 3rd.", "Nova, remind Lumen in two friendly lines."}, bo, ann)
+		"A freelancer's books, with the open invoices in each turn. The bot answers to its name; only Bo and the owner are let in.",
+		[]string{"Nova, who owes me what?", "Nova, call invoice_find Lumen", "Nova, remind Lumen in two friendly lines."}, bo, ann)
 	return w, nil
 }
 
