@@ -190,7 +190,7 @@ func (b *bot) keepTrying(ctx context.Context, what string, toldElsewhere func() 
 // what it is: a person must act.
 func (b *bot) tell(what string, err error) {
 	if e, ok := errors.AsType[*telegram.CallError](err); ok && !e.Foreign && (e.Code == 401 || e.Code == 404) {
-		b.log.Error("Telegram does not know the token of this bot", "bot", b.id, "why", "put the one that BotFather gives into "+tokenVariable(b.id), "err", err)
+		b.log.Error("Telegram does not know the token of this bot", "bot", b.id, "why", "put the one that BotFather gives into "+variableOf(b.id), "err", err)
 		return
 	}
 	b.log.Warn("a step did not work; it is tried again", "bot", b.id, "why", what, "err", err)

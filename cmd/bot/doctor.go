@@ -78,7 +78,7 @@ func checkTelegram(ctx context.Context, f *flags, b *brain.Brain) []doctor.Findi
 			out = append(out, privacy(b, id, me)...)
 		case errors.As(err, &call) && call.Code == 401:
 			out = append(out, doctor.Finding{Level: doctor.Fail, Check: "Telegram", What: "Telegram does not know the token of bot " + string(id),
-				Do: "copy it anew from @BotFather into " + tokenVariable(id)})
+				Do: "copy it anew from @BotFather into " + variableOf(id)})
 		default:
 			out = append(out, doctor.Finding{Level: doctor.Warn, Check: "Telegram", What: "Telegram could not be asked about bot " + string(id) + ": " + err.Error(),
 				Do: "check the network, or TELEGRAM_API_URL"})

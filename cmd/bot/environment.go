@@ -37,6 +37,19 @@ func tokenVariable(bot attache.BotID) string {
 	return tokenPrefix + "_" + strings.ToUpper(strings.ReplaceAll(string(bot), "-", "_"))
 }
 
+// variableOf names the variable that a bot's token was read from: what to mend.
+func variableOf(bot attache.BotID) string {
+	own := tokenVariable(bot)
+	for _, name := range []string{own, tokenPrefix} {
+		for _, name := range []string{name, name + "_FILE"} {
+			if os.Getenv(name) != "" {
+				return name
+			}
+		}
+	}
+	return own
+}
+
 // tokens gives the token of each bot of the brain, and for a brain that names no
 // bots one for every variable TELEGRAM_BOT_TOKEN_<BOT> there is. The plain
 // TELEGRAM_BOT_TOKEN serves a single bot.
@@ -59,7 +72,7 @@ func tokens(bots []attache.BotID) (map[attache.BotID]attache.Secret, error) {
 			continue
 		}
 		if !tokenLooksRight(t.Reveal()) {
-			return nil, fmt.Errorf("the token of bot %s does not look like one (123456:ABC…); copy it from @BotFather into %s", bot, tokenVariable(bot))
+			return nil, fmt.Errorf("the token of bot %s does not look like one (123456:ABC…); copy it from @BotFather into %s", bot, variableOf(bot))
 		}
 		found[bot] = t
 	}

@@ -79,7 +79,7 @@ func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Timeout: 10 * time.Second})
 }
 
-// adminToken gives the token of the web pages: the one of ATTACHE_ADMIN_TOKEN, or
+// adminToken gives the token of /metrics: the one of ATTACHE_ADMIN_TOKEN, or
 // one made now, which is said once (interface § 2).
 func adminToken(say func(string)) (attache.Secret, error) {
 	token, err := secretEnv("ATTACHE_ADMIN_TOKEN")
@@ -87,7 +87,7 @@ func adminToken(say func(string)) (attache.Secret, error) {
 		return token, err
 	}
 	made := rand.Text()
-	say("the pages and /metrics want this token (set ATTACHE_ADMIN_TOKEN to choose your own): " + made)
+	say("/metrics wants this token (set ATTACHE_ADMIN_TOKEN to choose your own): " + made)
 	return attache.NewSecret(made), nil
 }
 

@@ -43,7 +43,7 @@ type program struct {
 
 	sqlTools executor
 	metrics  *metrics
-	token    attache.Secret      // of the pages and /metrics
+	token    attache.Secret      // of /metrics
 	getenv   func(string) string // where a brain's env: settings are read
 	clients  struct {
 		sync.Mutex
