@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -29,6 +30,9 @@ const (
 // that somebody else has it.
 func lock(data, name string, how int) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(data, name), os.O_CREATE|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("the data folder %s is not ours to write in (%w); give another with --data", data, err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -162,7 +162,11 @@ func (s *Server) ready(ctx context.Context, exited <-chan struct{}) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the database server in %s does not answer: %w (%w)", s.cluster.dir, ctx.Err(), err)
+			cause := context.Cause(ctx)
+			if !errors.Is(err, ctx.Err()) {
+				cause = fmt.Errorf("%w (%w)", cause, err)
+			}
+			return fmt.Errorf("the start was broken off before the database server in %s answered: %w", s.cluster.dir, cause)
 		case <-exited:
 			return errEnded
 		case <-time.After(3 * time.Millisecond):
