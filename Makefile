@@ -13,8 +13,8 @@ LINT     := go tool -modfile=tools/go.mod golangci-lint
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-demo: postgres ## a bot to talk to in the browser: no token, no key
-	go run ./cmd/bot demo
+demo: postgres build ## a bot to talk to in the browser: no token, no key
+	@bin/attache demo
 
 test: postgres chromium ## every test, with what it needs
 	go test -timeout 14m ./...
