@@ -444,18 +444,8 @@ func (w *world) text(sql string) (s string) {
 	return s
 }
 
-// until polls the database until a fact holds; it fails loudly when it never does.
+// until waits for a fact of the database.
 func (w *world) until(what string, fact func() bool) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	for !fact() {
-		select {
-		case <-ctx.Done():
-			w.t.Fatal("it never came to pass that " + what)
-		case <-look.C:
-		}
-	}
+	storetest.Until(w.t, what, fact)
 }

@@ -97,20 +97,10 @@ func (r *room) exec(sql string, args ...any) {
 	}
 }
 
-// until looks until a fact holds; it fails when it never does.
+// until waits for a fact of the database.
 func (r *room) until(what string, fact func() bool) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	for !fact() {
-		select {
-		case <-ctx.Done():
-			r.t.Fatal("it never came to pass that " + what)
-		case <-look.C:
-		}
-	}
+	storetest.Until(r.t, what, fact)
 }
 
 func refused(r attache.Refusal) attache.Delivery {

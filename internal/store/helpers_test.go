@@ -2,12 +2,10 @@ package store_test
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"attache/internal/store"
 )
@@ -31,20 +29,6 @@ func (l *lines) count(part string) int {
 }
 
 func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
-
-// soon waits for a condition that no signal announces.
-func soon(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	for !is() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("%s did not come about", what)
-		case <-time.After(2 * time.Millisecond):
-		}
-	}
-}
 
 // killBackends ends the server's side of every connection whose last statement is
 // like a pattern, as an administrator would.

@@ -92,7 +92,7 @@ func TestCloseGivesLeasesBack(t *testing.T) {
 	lease := take(t, l, "executor", true)
 	l.Close()
 	<-lease.Lost()
-	soon(t, "the free name", func() bool {
+	storetest.Until(t, "the name is free", func() bool {
 		ok, err := db.Free(t.Context(), "executor")
 		return err == nil && ok
 	})

@@ -60,7 +60,7 @@ func TestListenOutlastsAKilledServer(t *testing.T) {
 	heard := listen(t, db, "turns")
 	<-heard
 	server.Kill()
-	soon(t, "the line about the outage", func() bool { return log.count("work waits") == 1 })
+	storetest.Until(t, "the outage has its line", func() bool { return log.count("work waits") == 1 })
 	server.Start()
 	if got := <-heard; got != "" {
 		t.Fatalf("heard %q first after the outage", got)

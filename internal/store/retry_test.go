@@ -72,7 +72,7 @@ func TestRetryOutlastsAKilledServer(t *testing.T) {
 			})
 		})
 	}
-	soon(t, "the line about the outage", func() bool { return log.count("work waits") == 1 })
+	storetest.Until(t, "the outage has its line", func() bool { return log.count("work waits") == 1 })
 	server.Start()
 	all.Wait()
 	for range 20 {
@@ -113,7 +113,7 @@ func TestOutageOfWritesOnly(t *testing.T) {
 		})
 	}()
 	<-failing
-	soon(t, "the line about the outage", func() bool { return log.count("work waits") == 1 })
+	storetest.Until(t, "the outage has its line", func() bool { return log.count("work waits") == 1 })
 	for range 5 {
 		if err := db.Retry(t.Context(), "read", db.Ping); err != nil {
 			t.Fatal(err)

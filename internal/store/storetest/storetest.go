@@ -62,6 +62,23 @@ func DSN(t testing.TB) string {
 	return s.database(t)
 }
 
+// Until looks at a fact of the database that nobody signals until it holds, and fails
+// the test when it does not within 20 s.
+func Until(t testing.TB, what string, fact func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for !fact() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("it never came to pass that %s", what)
+		case <-look.C:
+		}
+	}
+}
+
 // Durable is a server of one test, with fsync as in life, that the test may kill
 // and start again.
 type Durable struct {
