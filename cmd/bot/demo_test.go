@@ -180,4 +180,17 @@ func TestTheDemoKeepsOffTheEnvironmentsDatabase(t *testing.T) {
 	if db.server == nil {
 		t.Error("the demo has no private server")
 	}
+	var left, open bool
+	for _, before := range []string{"", "create table home_shopping (item text)"} { // what a feature wrote goes with the rest
+		if _, err := db.Pool().Exec(ctx, before); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.forget(ctx); err != nil {
+			t.Fatal(err)
+		}
+		err := db.Pool().QueryRow(ctx, `select to_regclass('public.home_shopping') is not null, has_schema_privilege('public', 'public', 'usage')`).Scan(&left, &open)
+		if err != nil || left || !open {
+			t.Errorf("what an earlier demo's features wrote is there: %v; others may look into schema public: %v; %v", left, open, err)
+		}
+	}
 }

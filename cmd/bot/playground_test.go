@@ -157,6 +157,7 @@ func TestPlaygroundOfTheDemo(t *testing.T) {
 func shot(t *testing.T, p *webtest.Page, name string) {
 	t.Helper()
 	if dir := os.Getenv("ATTACHE_SHOTS"); dir != "" {
+		p.Until(`document.getAnimations().every(a => a.playState === "finished" || a.effect.getTiming().iterations === Infinity)`)
 		if err := os.WriteFile(filepath.Join(dir, name+".png"), p.Shot(), 0o644); err != nil {
 			t.Fatal(err)
 		}
