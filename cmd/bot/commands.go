@@ -13,6 +13,7 @@ import (
 	"attache/internal/brain"
 	"attache/internal/doctor"
 	"attache/internal/telegram"
+	"attache/internal/telegram/richtext"
 )
 
 // everyones are the commands that everybody who is let in may use (interface § 5).
@@ -146,22 +147,9 @@ func (p *program) findings(ctx context.Context) string {
 			lines = append(lines, fmt.Sprintf("… and %d more; `attache doctor` lists them", len(found)-most))
 			break
 		}
-		lines = append(lines, verbatim(f.String()))
+		lines = append(lines, richtext.Literal(f.String())) // it quotes titles that strangers chose
 	}
 	return strings.Join(lines, "\n\n")
-}
-
-// verbatim writes text so that nothing in it acts as Markdown: findings quote titles
-// that strangers chose, and a link in one would be the bot's own word to its owner.
-func verbatim(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if strings.ContainsRune("\\`*_[]<>|~&#$", r) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }
 
 // privacy finds rules of the bots that this program serves and that need more than

@@ -119,19 +119,6 @@ func tidy(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// escape makes text safe inside Markdown, so that a name or a row is shown and
-// never read as formatting.
-func escape(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if strings.ContainsRune("\\`*_[]()~>#|<!", r) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
 // codeSpan shows a name as code. A mark that would end the span is replaced.
 func codeSpan(s string) string { return "`" + strings.ReplaceAll(oneLine(s), "`", "'") + "`" }
 

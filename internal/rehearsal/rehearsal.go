@@ -19,6 +19,8 @@ import (
 	"strings"
 	"text/template"
 	"time"
+
+	"attache/internal/telegram/richtext"
 )
 
 // Name is the model's name at this endpoint; it answers to any other as well.
@@ -41,7 +43,7 @@ type Model struct {
 // New makes the endpoint. pace is the time between two words of a stream, so that
 // drafts can be seen to grow; 0 sends them at once.
 func New(pace time.Duration) *Model {
-	funcs := template.FuncMap{"md": escape, "cut": cut, "code": codeSpan}
+	funcs := template.FuncMap{"md": richtext.Literal, "cut": cut, "code": codeSpan}
 	return &Model{
 		pace: pace, wishes: newWishes(),
 		words: template.Must(template.New("").Funcs(funcs).ParseFS(words, "words.tmpl")),
