@@ -69,7 +69,7 @@ func New() (*World, error) {
 	desk.topic(ann, "Billing")
 	desk.topic(ann, "Repairs")
 	w.group(telegramsim.Chat{ID: -1003, Kind: "group", Title: "Acme"}, "acme",
-		"A group of the agency and a client. The bot hears everything and answers @nova_bot and replies to it.",
+		"An agency and its client. The bot hears all and answers @nova_bot and replies to it.",
 		[]string{"The new logo is due on Thursday.", "@nova_bot what is due on Thursday?"}, ann, dan)
 	w.group(telegramsim.Chat{ID: -1004, Kind: "group", Title: "Globex"}, "globex",
 		"The same role, bound to another client: nothing of Acme is known here, and nothing of it can be opened.",
