@@ -55,6 +55,7 @@ func helpers() map[string]struct{ floor, why string } {
 		"internal/store/storetest": {"1", "one Postgres a test binary, one database a test; it joins postgres and store"},
 		"gateway/posts/poststest":  {"3", "a messenger that takes posts and answers as told, for the tests of posts and of the gateway"},
 		"internal/model/modeltest": {"4", "a scripted model over HTTP: a fake where the outside world begins; it counts cache hits with the rehearsal model's own cache"},
+		"internal/archivetest":     {"0", "tests whose cases are text archives, which anybody can read and add to"},
 		"internal/web/webtest":     {"0", "a real Chromium, driven over pipes: a page is worth what a browser makes of it"},
 	}
 }

@@ -1,21 +1,16 @@
 package access
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"attache"
+	"attache/internal/archivetest"
 	"attache/internal/brainfile"
 )
-
-var update = flag.Bool("update", false, "write the sentences of testdata/mistakes anew")
 
 // roles are those that the files of these tests may name.
 func roles() map[attache.RoleID]Role {
@@ -28,14 +23,6 @@ func roles() map[attache.RoleID]Role {
 
 func file(text string) *brainfile.File {
 	return brainfile.New("constitution/access.yaml", []byte(text))
-}
-
-func sentences(list []attache.Problem) string {
-	var b strings.Builder
-	for _, p := range list {
-		fmt.Fprintln(&b, p.Error())
-	}
-	return b.String()
 }
 
 // verdicts tells in one line each what became of every rule and binding.
@@ -71,34 +58,11 @@ func verdicts(p *Policy, usable bool) string {
 //
 // row D2
 func TestMistakes(t *testing.T) {
-	paths, err := filepath.Glob("testdata/mistakes/*.txtar")
-	if err != nil || len(paths) < 30 {
-		t.Fatalf("%d archives of mistakes, %v", len(paths), err)
-	}
-	for _, path := range paths {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			a, err := txtar.ParseFile(path)
-			if err != nil || len(a.Files) != 3 {
-				t.Fatal("an archive holds a file, its sentences and what it comes to", err)
-			}
-			p, problems, usable := Read(file(string(a.Files[0].Data)), roles())
-			got := []string{sentences(problems), verdicts(p, usable)}
-			for i := range got {
-				if *update {
-					a.Files[i+1].Data = []byte(got[i])
-				}
-				if diff := cmp.Diff(string(a.Files[i+1].Data), got[i]); diff != "" {
-					t.Error(diff)
-				}
-			}
-			if len(problems) == 0 {
-				t.Error("nothing is wrong with it")
-			}
-			if *update {
-				if err := os.WriteFile(path, txtar.Format(a), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-		})
-	}
+	archivetest.Run(t, "mistakes", 30, 2, func(t *testing.T, in []txtar.File) []string {
+		p, problems, usable := Read(file(string(in[0].Data)), roles())
+		if len(problems) == 0 {
+			t.Error("nothing is wrong with it")
+		}
+		return []string{archivetest.Sentences(problems), verdicts(p, usable)}
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"attache"
+	"attache/internal/archivetest"
 )
 
 // whole is the access.yaml of interface § 3 with a bit of everything added.
@@ -43,7 +44,7 @@ func policy(t *testing.T, text string) *Policy {
 	t.Helper()
 	p, problems, usable := Read(file(text), roles())
 	if len(problems) > 0 || !usable {
-		t.Fatal(sentences(problems))
+		t.Fatal(archivetest.Sentences(problems))
 	}
 	return p
 }
@@ -149,7 +150,7 @@ func TestRolesAreJudgedAnewOnEachRead(t *testing.T) {
 	f := file("bots: { nova: { dm: { role: broken, people: everyone } } }\n")
 	p, problems, _ := Read(f, roles())
 	if r := p.For(place("nova", 5, 0), "private"); len(problems) != 0 || r.Ruled() || !strings.Contains(r.Why, "the role broken does not load") {
-		t.Errorf("%+v %s", r, sentences(problems))
+		t.Errorf("%+v %s", r, archivetest.Sentences(problems))
 	}
 	p, _, _ = Read(f, map[attache.RoleID]Role{"broken": {}})
 	if r := p.For(place("nova", 5, 0), "private"); !r.Ruled() {
@@ -178,7 +179,7 @@ func TestBindings(t *testing.T) {
 func TestNoFileIsNobody(t *testing.T) {
 	p, problems, usable := Read(nil, roles())
 	if r := p.For(place("nova", 5, 0), "private"); !usable || len(problems) != 1 || r.Ruled() {
-		t.Errorf("%+v %s", r, sentences(problems))
+		t.Errorf("%+v %s", r, archivetest.Sentences(problems))
 	}
 }
 
@@ -213,7 +214,7 @@ func TestSlipsNeverWiden(t *testing.T) {
 			for _, thread := range []int64{0, 42, 7} {
 				for _, bot := range []string{"nova", "vega"} {
 					before, after := base.For(place(bot, chat, thread), ""), slipped.For(place(bot, chat, thread), "")
-					narrower(t, text, sentences(problems), before, after)
+					narrower(t, text, archivetest.Sentences(problems), before, after)
 				}
 				for _, b := range slipped.Bindings(attache.ChatID(chat), attache.ThreadID(thread)) {
 					if b.Keyed && !strings.Contains("acme eu us", string(b.Key)) {
@@ -283,7 +284,7 @@ func BenchmarkRead(b *testing.B) {
 	for b.Loop() {
 		p, problems, _ := Read(file(text.String()), roles())
 		if len(problems) > 0 || len(p.Bindings(-5, 0)) != 1 {
-			b.Fatal(sentences(problems))
+			b.Fatal(archivetest.Sentences(problems))
 		}
 	}
 }

@@ -2,10 +2,7 @@ package constitution
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,10 +11,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"attache"
+	"attache/internal/archivetest"
 	"attache/internal/brainfile"
 )
-
-var update = flag.Bool("update", false, "write the sentences of testdata/mistakes anew")
 
 // brain makes a tree from pairs of path and text.
 func brain(pairs ...string) *brainfile.Tree {
@@ -28,44 +24,20 @@ func brain(pairs ...string) *brainfile.Tree {
 	return brainfile.Of(files...)
 }
 
-func sentences(list []attache.Problem) string {
-	var b strings.Builder
-	for _, p := range list {
-		fmt.Fprintln(&b, p.Error())
-	}
-	return b.String()
-}
-
 // Each archive is a small brain and, in the file named want, every sentence that
 // it earns. Run with -update to write them anew, and read the difference.
 func TestMistakes(t *testing.T) {
-	paths, err := filepath.Glob("testdata/mistakes/*.txtar")
-	if err != nil || len(paths) < 20 {
-		t.Fatalf("%d archives of mistakes, %v", len(paths), err)
-	}
-	for _, path := range paths {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			a, err := txtar.ParseFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var pairs []string
-			last := len(a.Files) - 1
-			for _, f := range a.Files[:last] {
-				pairs = append(pairs, f.Name, string(f.Data))
-			}
-			_, problems := Read(brain(pairs...), "shop", nil)
-			if *update {
-				a.Files[last].Data = []byte(sentences(problems))
-				if err := os.WriteFile(path, txtar.Format(a), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if diff := cmp.Diff(string(a.Files[last].Data), sentences(problems)); diff != "" || len(problems) == 0 {
-				t.Error(diff)
-			}
-		})
-	}
+	archivetest.Run(t, "mistakes", 20, 1, func(t *testing.T, in []txtar.File) []string {
+		var pairs []string
+		for _, f := range in {
+			pairs = append(pairs, f.Name, string(f.Data))
+		}
+		_, problems := Read(brain(pairs...), "shop", nil)
+		if len(problems) == 0 {
+			t.Error("nothing is wrong with it")
+		}
+		return []string{archivetest.Sentences(problems)}
+	})
 }
 
 // The MANIFEST of interface § 3, word for word, is taken whole.
@@ -89,7 +61,7 @@ sessions: { historyTokens: 24000, idle: 12h }
 mcp: { files: { command: [npx, some-server] } }
 `), "shop", nil)
 	if len(problems) > 0 {
-		t.Fatal(sentences(problems))
+		t.Fatal(archivetest.Sentences(problems))
 	}
 	m := frame.Manifest
 	if m.Name != "Example" || m.Zone.String() != "Europe/Amsterdam" || m.Contexts.MaxActive != 0 || m.ContentProbe.Context != 0 || m.State.Rows != 0 ||
@@ -120,7 +92,7 @@ func TestDefaultsAreThoseOfTheDecisions(t *testing.T) {
 			m.State, m.ContentProbe, m.MessageOrigins, m.Limits, m.Room, m.Retention, m.Approvals, m.Telegram, m.Sessions)
 		want := "shopUTC 3000 3 9000 3 1500 {20 8} {2s} {365} {12 300 1} {30 4000} {168h0m0s 720h0m0s 2160h0m0s} {24h0m0s owners} {on} {24000 12h0m0s}"
 		if got != want || len(problems) > 0 || frame.Fatal {
-			t.Errorf("%s: %s %s", name, got, sentences(problems))
+			t.Errorf("%s: %s %s", name, got, archivetest.Sentences(problems))
 		}
 	}
 }
@@ -130,7 +102,7 @@ func TestBrokenManifestKeepsTheLastGoodOne(t *testing.T) {
 	tree := brain(ManifestPath, "nmae: Bad\n", "features/a/desk.agent.md", "---\nname: Desk\n---\nHi\n")
 	kept, problems := Read(tree, "shop", &good)
 	if kept.Manifest.Name != "Good" || kept.Fatal || len(problems) != 1 || kept.ManifestFile != good.ManifestFile {
-		t.Errorf("%q %v %s", kept.Manifest.Name, kept.Fatal, sentences(problems))
+		t.Errorf("%q %v %s", kept.Manifest.Name, kept.Fatal, archivetest.Sentences(problems))
 	}
 	if _, ok := kept.Role("desk"); !ok {
 		t.Error("the rest of the brain is read all the same")
@@ -168,7 +140,7 @@ You are the desk.
 		"features/old/FEATURE.md", "---\nenabled: false\n---\n", "features/old/ghost.agent.md", "---\n---\nBoo\n",
 	), "shop", nil)
 	if len(problems) > 0 {
-		t.Fatal(sentences(problems))
+		t.Fatal(archivetest.Sentences(problems))
 	}
 	r, _ := frame.Role("support")
 	if r.Name != "Support" || r.Feature != "support" || r.Persona != "\nYou are the desk.\n" || r.PersonaLine != 14 || r.Contexts[1].Text != "*" || r.Lines["contexts"] != 5 ||
@@ -201,8 +173,8 @@ func TestFeatureInDoubtIsOff(t *testing.T) {
 	} {
 		frame, problems := Read(brain("features/a/FEATURE.md", text, "features/a/desk.agent.md", "---\n---\nHi\n"), "shop", nil)
 		role, ok := frame.Role("desk")
-		if !ok || role.Off == on || !on && !strings.Contains(sentences(problems), "until this is mended the feature is off") {
-			t.Errorf("%q: off is %v\n%s", text, role.Off, sentences(problems))
+		if !ok || role.Off == on || !on && !strings.Contains(archivetest.Sentences(problems), "until this is mended the feature is off") {
+			t.Errorf("%q: off is %v\n%s", text, role.Off, archivetest.Sentences(problems))
 		}
 	}
 }

@@ -1,9 +1,7 @@
 package brainfile
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,9 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"attache"
+	"attache/internal/archivetest"
 )
-
-var update = flag.Bool("update", false, "write the sentences of testdata/mistakes anew")
 
 // A sample has one field of each kind that a brain's files use.
 type sample struct {
@@ -38,14 +35,6 @@ type sample struct {
 	Raw  Node `yaml:"raw"`
 }
 
-func problems(list []attache.Problem) string {
-	var b strings.Builder
-	for _, p := range list {
-		fmt.Fprintln(&b, p.Error())
-	}
-	return b.String()
-}
-
 func TestDecodeTakesValuesAsWritten(t *testing.T) {
 	f := New("x.md", []byte("\ufeff---\r\n"+strings.ReplaceAll(`name: 010
 role: 2026-01-01
@@ -65,7 +54,7 @@ raw: anything
 	front, wrong := f.Frontmatter()
 	got := sample{}
 	if wrong = append(wrong, front.Head.Decode(&got)...); len(wrong) > 0 {
-		t.Fatal(problems(wrong))
+		t.Fatal(archivetest.Sentences(wrong))
 	}
 	keep, idle := 0, 90*time.Minute
 	want := sample{Name: "010", Role: "2026-01-01", Chars: 3000, Keep: &keep, Price: 0.25, On: true, Format: "rich",
@@ -92,47 +81,29 @@ func TestDecodeKeepsDefaultsOfWhatIsNotGiven(t *testing.T) {
 	got := sample{Chars: 3000, Merge: time.Second}
 	node, _ := New("x.yaml", []byte("name: a\n")).YAML()
 	if wrong := node.Decode(&got); len(wrong) > 0 || got.Chars != 3000 || got.Merge != time.Second || got.Keep != nil {
-		t.Errorf("%+v, %s", got, problems(wrong))
+		t.Errorf("%+v, %s", got, archivetest.Sentences(wrong))
 	}
 }
 
 // Each archive holds a file and, below it, the exact sentences that it earns.
 // Run with -update to write them anew, and read the difference.
 func TestMistakes(t *testing.T) {
-	paths, err := filepath.Glob("testdata/mistakes/*.txtar")
-	if err != nil || len(paths) < 20 {
-		t.Fatalf("%d archives of mistakes, %v", len(paths), err)
-	}
-	for _, path := range paths {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			a, err := txtar.ParseFile(path)
-			if err != nil || len(a.Files) != 2 {
-				t.Fatal("an archive holds a file and its sentences", err)
-			}
-			f := New(a.Files[0].Name, a.Files[0].Data)
-			var node Node
-			var wrong []attache.Problem
-			if strings.HasSuffix(f.Path, ".yaml") {
-				node, wrong = f.YAML()
-			} else {
-				var front Front
-				front, wrong = f.Frontmatter()
-				node = front.Head
-			}
-			if len(wrong) == 0 {
-				wrong = node.Decode(&sample{})
-			}
-			if *update {
-				a.Files[1].Data = []byte(problems(wrong))
-				if err := os.WriteFile(path, txtar.Format(a), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if diff := cmp.Diff(string(a.Files[1].Data), problems(wrong)); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
+	archivetest.Run(t, "mistakes", 20, 1, func(t *testing.T, in []txtar.File) []string {
+		f := New(in[0].Name, in[0].Data)
+		var node Node
+		var wrong []attache.Problem
+		if strings.HasSuffix(f.Path, ".yaml") {
+			node, wrong = f.YAML()
+		} else {
+			var front Front
+			front, wrong = f.Frontmatter()
+			node = front.Head
+		}
+		if len(wrong) == 0 {
+			wrong = node.Decode(&sample{})
+		}
+		return []string{archivetest.Sentences(wrong)}
+	})
 }
 
 func TestBytesThatAreNoText(t *testing.T) {
@@ -143,8 +114,8 @@ func TestBytesThatAreNoText(t *testing.T) {
 	} {
 		_, wrong := New("x.yaml", []byte(c.text)).YAML()
 		_, also := New("x.yaml", []byte(c.text)).Frontmatter()
-		if problems(wrong) != c.want || problems(also) != c.want {
-			t.Errorf("%s: %s%s", name, problems(wrong), problems(also))
+		if archivetest.Sentences(wrong) != c.want || archivetest.Sentences(also) != c.want {
+			t.Errorf("%s: %s%s", name, archivetest.Sentences(wrong), archivetest.Sentences(also))
 		}
 	}
 }

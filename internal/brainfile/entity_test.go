@@ -3,6 +3,8 @@ package brainfile
 import (
 	"slices"
 	"testing"
+
+	"attache/internal/archivetest"
 )
 
 func TestIDsAreUniqueInTheWholeBrain(t *testing.T) {
@@ -16,7 +18,7 @@ func TestIDsAreUniqueInTheWholeBrain(t *testing.T) {
 features/b/deep/desk.agent.md:1:1: the agent desk stands also in features/a/desk.agent.md, so neither is loaded; rename one of the files
 features/c/two words.agent.md:1:1: "two words" is no id of a file; name the file with letters, digits, - and _ only
 `
-	if got := problems(wrong); got != want {
+	if got := archivetest.Sentences(wrong); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
@@ -46,7 +48,7 @@ func TestStraysAreSaid(t *testing.T) {
 features/a/desk.agnet.md:1:1: files of the kind "agnet" are not loaded; did you mean desk.agent.md?
 features/desk.agent.md:1:1: no agent is loaded from here; move it to features/<feature>/
 `
-	if got := problems(tree.Strays()); got != want {
+	if got := archivetest.Sentences(tree.Strays()); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	if !slices.IsSorted(Kinds()) {

@@ -2,23 +2,18 @@ package rehearsal_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"attache/internal/archivetest"
 	"attache/internal/model"
 	"attache/internal/rehearsal"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected answers")
 
 // client asks the rehearsal model as the engine does.
 func client(t testing.TB) *model.Client {
@@ -38,33 +33,13 @@ var kit = []model.Tool{
 // The files in testdata are conversations: a section "role" or "role tool:<name>"
 // for each message, then the answer. They are meant to be read.
 func TestAnswers(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no files: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			a, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			req := model.Request{Tools: kit}
-			last := &a.Files[len(a.Files)-1]
-			for _, f := range a.Files[:len(a.Files)-1] {
-				req.Messages = append(req.Messages, readMessage(f.Name, strings.TrimSuffix(string(f.Data), "\n"))...)
-			}
-			got := ask(t, req)
-			if *update {
-				last.Data = []byte(got + "\n")
-				if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if diff := cmp.Diff(strings.TrimSuffix(string(last.Data), "\n"), got); diff != "" {
-				t.Errorf("answer (-want +got):\n%s", diff)
-			}
-		})
-	}
+	archivetest.Run(t, ".", 5, 1, func(t *testing.T, in []txtar.File) []string {
+		req := model.Request{Tools: kit}
+		for _, f := range in {
+			req.Messages = append(req.Messages, readMessage(f.Name, strings.TrimSuffix(string(f.Data), "\n"))...)
+		}
+		return []string{ask(t, req) + "\n"}
+	})
 }
 
 func readMessage(name, text string) []model.Message {
