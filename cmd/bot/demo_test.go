@@ -39,6 +39,7 @@ func TestTheExampleFitsTheDemo(t *testing.T) {
 	if err != nil || len(problems) > 0 {
 		t.Fatalf("%v, %v", problems, err)
 	}
+	soundSQL(t, b)
 	w, err := demo.New()
 	if err != nil {
 		t.Fatal(err)
