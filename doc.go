@@ -38,7 +38,8 @@
 // that waits in its place and has gateway/mind answer them, with the brain as it was
 // when the turn began: the rule of the place names a role, the role's static prompt
 // and what was said before go in front as the bytes they always were, the input comes
-// last. The model is asked, the tools that it calls are run, and it is asked again,
+// behind them, and at the very end the tail: the contexts that a fact ties to this turn,
+// with the rows that their key lets in, as contexts chose and fitted them. The model is asked, the tools that it calls are run, and it is asked again,
 // until it answers in words or a limit ends it. Each answer of the model and each call
 // of a tool is journaled before the next. The answer is cut into [Part] values, each of
 // which Telegram takes whole.
