@@ -5,7 +5,8 @@ import (
 )
 
 // standing gives a ChatMember of a status, with every right an administrator can
-// have and none that a restricted member can.
+// have and none that a restricted member can. The fields are those that Telegram
+// always sends for the status: clients that decode strictly miss the others.
 func standing(u *User, status string) json.RawMessage {
 	m := map[string]any{"status": status, "user": u.wire()}
 	switch status {
@@ -152,7 +153,7 @@ func (s *Server) createTopic(req *request) (any, error) {
 	}
 	color := req.params.Int("icon_color")
 	if color == 0 {
-		color = 7322096
+		color = 7322096 // the first of the six that Telegram has
 	}
 	t := c.openTopic(req.bot, req.params.Text("name"), color, req.method)
 	return struct {
@@ -203,7 +204,8 @@ func (s *Server) deleteTopic(req *request) (any, error) {
 	return true, nil
 }
 
-// commandKey names the list of commands of a scope and language.
+// commandKey names the list of commands of a scope and language. The scope is taken
+// as it is written: one client writes it one way.
 func commandKey(req *request) string {
 	scope := string(req.params.Raw("scope"))
 	if scope == "" {
@@ -212,7 +214,7 @@ func commandKey(req *request) string {
 	return scope + req.params.Text("language_code")
 }
 
-// setCommands serves deleteMyCommands too.
+// setCommands serves deleteMyCommands too, which names no commands and so leaves none.
 func (s *Server) setCommands(req *request) (any, error) {
 	req.bot.bot.commands[commandKey(req)] = req.params.Raw("commands")
 	return true, nil

@@ -28,7 +28,8 @@ func (s *Server) newRobot() *robot {
 	})}
 }
 
-// tell queues an update for a bot.
+// tell queues an update for a bot. It is made JSON at once: what is said in an update
+// is how the world was then, whenever the bot comes to fetch it.
 func (s *Server) tell(bot *User, kind string, v any) {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -58,6 +59,8 @@ func (s *Server) publish(m *message, edited bool) {
 	}
 }
 
+// sortedMembers gives the members in the order of their numbers, so that two runs of
+// a test tell their bots in the same order.
 func (c *Chat) sortedMembers() []*member {
 	out := make([]*member, 0, len(c.members))
 	for _, k := range c.members {
@@ -68,9 +71,10 @@ func (c *Chat) sortedMembers() []*member {
 }
 
 // visible says whether a bot receives a message: never its own, nor another bot's
-// unless Options.BotsHear,
-// and in groups under privacy mode only service messages, commands and mentions
-// meant for it, replies to it and what was written through it.
+// unless Options.BotsHear, and in groups under privacy mode only service messages,
+// commands and mentions meant for it, replies to it and what was written through it.
+// Every message of a topic has the topic's creation as its parent (place); in a topic
+// that the bot made, that is no reply to the bot.
 func (c *Chat) visible(m *message, bot *User) bool {
 	if m.by == bot || m.by != nil && m.by.bot != nil && m.service() == "" && !c.sim.options.BotsHear {
 		return false
@@ -180,7 +184,8 @@ func (s *Server) Redeliver(bot *User, id int64) error { return bot.bot.queue.Red
 func (s *Server) Pending(bot *User) int { return bot.bot.queue.Pending() }
 
 // pace refuses a send that is faster than Telegram allows, when Options.Pace is on:
-// one a second and chat, 20 a minute and group, 30 a second and bot.
+// one a second and chat, 20 a minute and group, 30 a second and bot. A send that is
+// refused here does not count: who waits as long as it was told is let through.
 func (s *Server) pace(bot *User, c *Chat) error {
 	if !s.options.Pace {
 		return nil

@@ -137,14 +137,17 @@ func (m *message) service() string {
 	return ""
 }
 
-// shown gives the message as a reply shows its parent: without the parent's own.
+// shown gives the message as a reply shows its parent: without the parent's own, and
+// as it is now. A later edit of the parent does not change what the reply showed.
 func (m *message) shown() *wireMessage {
 	w := m.wireMessage
 	w.ReplyTo = nil
 	return &w
 }
 
-// put numbers a message, keeps it and forgets the oldest beyond Options.Keep.
+// put numbers a message, keeps it and forgets the oldest beyond Options.Keep: many at
+// a time, once twice as many are there, so that a long run pays little for each, and
+// into a new array, so that the old one's memory is given back.
 func (c *Chat) put(m *message) {
 	c.lastID++
 	m.ID, m.chat, m.Chat, m.Date = c.lastID, c, c.wire(), c.sim.now()

@@ -60,7 +60,8 @@ type chatKey struct {
 	bot int64 // private chats only
 }
 
-// member is a user's standing in a chat; one who has left keeps the entry.
+// member is a user's standing in a chat. One who has gone keeps the entry, so that
+// who was kicked is told from who left.
 type member struct {
 	user   *User
 	status string
@@ -97,7 +98,9 @@ func (s *Server) AddPerson(u User) *User {
 	return s.addUser(u, 5000000)
 }
 
-// addUser panics on a number that is taken: the test's script is wrong.
+// addUser panics on a number that is taken: the test's script is wrong. base keeps the
+// numbers of people and bots apart, as far up as Telegram's: those of bots do not fit
+// 32 bits.
 func (s *Server) addUser(u User, base int64) *User {
 	if u.ID == 0 {
 		u.ID = base + s.next()
@@ -130,7 +133,7 @@ func (s *Server) AddChat(c Chat, members ...*User) *Chat {
 	if c.Title == "" {
 		c.Title = "A " + c.Kind
 	}
-	if c.ID == 0 {
+	if c.ID == 0 { // numbers have Telegram's form: -1234 of a basic group, -1000000001234 of the others
 		c.ID = -attache.ChatID(s.next())
 		if c.Kind != basic {
 			c.ID -= 1000000000000
