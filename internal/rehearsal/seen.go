@@ -108,7 +108,7 @@ func read(req request) seen {
 			for _, c := range m.ToolCalls {
 				calls[c.ID] = c.Function.Name
 			}
-			s.Refused = ""
+			s.Refused = "" // of an answer before this one
 		case isEngine(text):
 			s.readEngine(text, i > input)
 		case i > input && input >= 0 && m.Role == "system":
@@ -166,7 +166,8 @@ type node struct {
 const deepest = 50
 
 // parse reads elements. Broken ones end the reading; what stands before them is
-// kept, since half a report is better than none.
+// kept, since half a report is better than none. Tokens are read
+// raw: an end without its beginning is passed by here and is an error otherwise.
 func parse(text string) *node {
 	root := &node{}
 	open := []*node{root}
@@ -242,6 +243,7 @@ func (s *seen) readInput(text string) {
 // readEngine reads a snapshot, or the tail when it stands behind the input.
 func (s *seen) readEngine(text string, behind bool) {
 	// Later snapshots replace earlier ones: the last before the input is this turn's.
+	// A turn that is no routine's says so by having no element for it.
 	root := parse(text)
 	for _, a := range root.all("agent") {
 		s.Agent = a.attrs["name"]

@@ -57,7 +57,8 @@ type sign struct {
 	CanStop bool
 }
 
-// sit takes a seat by a request's address.
+// sit takes a seat by a request's address; false when it leads nowhere, or to a chat
+// that the person is not in: the page shows nobody more than Telegram would.
 func (p *Playground) sit(r *http.Request) (seat, bool) {
 	s := seat{chats: p.o.World.Look(), view: r.FormValue("view")}
 	person := slices.IndexFunc(p.o.People, func(x Person) bool { return x.Key == r.PathValue("person") })
@@ -82,6 +83,10 @@ func (s *seat) find(chat string) bool {
 	topic := s.thread == 0 || slices.ContainsFunc(s.chat.Topics, func(t Topic) bool { return t.ID == s.thread })
 	return topic && s.chat.has(s.person)
 }
+
+// listed is how many problems the banner lists: one mistake in access.yaml can make a
+// problem of every rule, and the conversation must stay in sight.
+const listed = 20
 
 // scene gathers what the place looks like.
 func (p *Playground) scene(ctx context.Context, s seat) (x scene, open bool) {
@@ -118,8 +123,8 @@ func (p *Playground) scene(ctx context.Context, s seat) (x scene, open bool) {
 	if p.o.Problems != nil {
 		x.Problems = p.o.Problems()
 	}
-	if most := 20; len(x.Problems) > most {
-		x.More, x.Problems = len(x.Problems)-most, x.Problems[:most]
+	if len(x.Problems) > listed {
+		x.More, x.Problems = len(x.Problems)-listed, x.Problems[:listed]
 	}
 	return x, open
 }

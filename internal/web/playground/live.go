@@ -78,11 +78,11 @@ func (p *Playground) await(ctx context.Context, s seat, last frame) (next frame,
 		spell, cancel := context.WithDeadline(ctx, deadline)
 		first := true
 		_ = p.o.World.Wait(spell, func() bool { // an error only means that the spell is over
-			if !first {
+			if !first { // the world has changed, and most likely goes on changing
 				pause(spell, streamGather)
 			}
 			next, err = p.look(ctx, s)
-			if first && next.open {
+			if first && next.open { // nobody tells when a turn moves on or a sign fades: the spell is cut short to look again
 				time.AfterFunc(turnAgain, cancel)
 			}
 			first = false
@@ -127,7 +127,8 @@ func (f frame) same(g frame) bool {
 	return true
 }
 
-// since gives what changed from an earlier frame.
+// since gives what changed from an earlier frame. Entries that are gone need no word:
+// the new order is without them.
 func (f frame) since(g frame) change {
 	c := change{Put: map[string]string{}}
 	if f.Title != g.Title {

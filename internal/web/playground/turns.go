@@ -63,6 +63,7 @@ func (t *turns) of(ctx context.Context, place attache.Place, post Post) knownTur
 		found = false
 	}
 	k = knownTurn{turn: turn, found: found, at: time.Now()}
+	// An error says nothing about the turn, so it is never the last word.
 	k.final = found && turn.Over() || err == nil && !found && time.Since(post.At) > turnLate
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -87,8 +87,7 @@ const (
 
 // items lays out the conversation of a place. Only the newest messages are asked for
 // their turns: older ones are not looked at, and each answer is a few queries. open
-// reports that something in it may
-// still change without the world telling.
+// reports that something in it may still change without the world telling.
 func (p *Playground) items(ctx context.Context, s seat) (out []item, open bool) {
 	posts := inPlace(s.chat.Posts, s.thread)
 	if len(posts) > shown {
