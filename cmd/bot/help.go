@@ -54,6 +54,20 @@ kind, status, milliseconds, contexts, oldest first.
 It may be used beside a running bot, with the same --brain and --data.`
 }
 
+func (explainCommand) Help() string {
+	return `It answers "why is this (not) here?": the rule and its line, the role, whether the
+message is for the bot, what the place is held to, each context that is linked, refused or
+has no room, with the reason, and the tail byte for byte. It calls no model, sends nothing
+and writes nothing.
+
+  attache explain --chat tg:chat:-1001 "what is open?"
+  attache explain --bot nova --chat 111111 --from 111111 hello
+  attache explain --chat=-1001 --thread 42 --json hello | jq .links
+
+It may be used beside a running bot, and without one: then it cannot read state views, nor
+know what earlier turns left. A reply links nothing yet; it may engage the bot.`
+}
+
 func (doctorCommand) Help() string {
 	return `It looks at the files of the brain, the models, the tokens, what Telegram delivers to
 each bot, and the records of posts. A finding is a line:

@@ -22,7 +22,13 @@ type opinion struct {
 // weigh asks the rules about a message and does nothing else. exchanges is how often
 // bots have answered each other in its place since a person wrote.
 func (b *bot) weigh(m attache.Message, exchanges int) opinion {
-	r, me := b.p.ruling(b.p.brain.Current(), m.Place, m.Chat.Kind), b.me.Load()
+	me := b.me.Load()
+	self := engage.Self{Bot: b.id, User: attache.UserID(me.ID), Username: me.Username}
+	return weigh(b.p.ruling(b.p.brain.Current(), m.Place, m.Chat.Kind), m, self, exchanges)
+}
+
+// weigh is what the ruling of its place says of a message to a bot.
+func weigh(r access.Ruling, m attache.Message, self engage.Self, exchanges int) opinion {
 	admitted, why := r.Admits(m.From.ID)
 	o := opinion{ruling: r, admitted: admitted}
 	if !r.Ruled() {
@@ -31,10 +37,10 @@ func (b *bot) weigh(m attache.Message, exchanges int) opinion {
 	o.decision = engage.Decide(engage.Rule{
 		Engage: r.Engage, Names: r.Names, Observe: r.Observe, Bots: r.Bots, Channels: r.Channels,
 		Admitted: admitted, WhyNot: why, Exchanges: exchanges,
-	}, m, engage.Self{Bot: b.id, User: attache.UserID(me.ID), Username: me.Username})
+	}, m, self)
 	// What may not engage the bot may not command it either: two bots that answer
 	// each other's commands would never end.
-	if name, _, ok := engage.Command(m, me.Username); ok && !o.decision.Barred {
+	if name, _, ok := engage.Command(m, self.Username); ok && !o.decision.Barred {
 		o.command = name
 	}
 	return o

@@ -52,6 +52,7 @@ type commands struct {
 	Demo    demoCommand    `cmd:"" help:"Talk to a bot here and now: no token, no key, no database to install."`
 	Init    initCommand    `cmd:"" help:"Write a small commented brain to begin with."`
 	Turns   turnsCommand   `cmd:"" help:"List recorded turns; with an id, everything about one."`
+	Explain explainCommand `cmd:"" help:"Dry run of one message: who hears it, what the turn would carry, and why."`
 	Doctor  doctorCommand  `cmd:"" help:"Check the machine and the brain; exit 1 if a check fails."`
 	Version versionCommand `cmd:"" help:"Version, commit and Go."`
 }
@@ -84,7 +85,7 @@ func run(ctx context.Context, args []string, io stdio) (code int) {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	parsed, err := parser.Parse(args)
+	parsed, err := parser.Parse(joined(args))
 	if err != nil {
 		fmt.Fprintln(io.err, "attache:", wrongUsage(err))
 		return 2

@@ -270,6 +270,7 @@ func TestCommandsBesideARunningOne(t *testing.T) {
 			{[]string{"turns", "one"}, 2, nil},
 			{[]string{"turns", "--chat", "here"}, 2, []string{"tg:chat:"}},
 			{[]string{"doctor"}, 0, nil},
+			{[]string{"explain", "--chat", "5", "--reply-to", "999", "hello"}, 0, []string{"engaged  yes: engage: all", "message 999 is no post of nova here"}},
 		} {
 			out, code := command(x.args...)
 			if code != x.code {
@@ -317,6 +318,9 @@ func TestCommandsBesideARunningOne(t *testing.T) {
 	conn := func() string { out, _ := command("turns", "2"); return out }
 	if !strings.Contains(conn(), "still there?") {
 		t.Errorf("without a run: %s", conn())
+	}
+	if out, code := command("explain", "--chat", "5", "--reply-to", "999", "hello"); code != 0 || !strings.Contains(out, "message 999 is no post of nova here") {
+		t.Errorf("explain without a run ends with %d: %s", code, out)
 	}
 }
 

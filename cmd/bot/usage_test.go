@@ -56,7 +56,7 @@ func TestNewcomersMistakes(t *testing.T) {
 func TestHelpTeaches(t *testing.T) {
 	for command, say := range map[string]string{
 		"": "attache init brain", "run": "attache run --brain brain", "demo": "attache demo --brain ./brain", "init": "attache doctor --brain brain",
-		"turns": "attache turns 12", "doctor": "attache doctor --json",
+		"turns": "attache turns 12", "doctor": "attache doctor --json", "explain": "attache explain --chat",
 	} {
 		if code, out, _ := attacheCommand(append(strings.Fields(command), "--help")...); code != 0 || !strings.Contains(out, say) {
 			t.Errorf("%s --help ends with %d and lacks %q:\n%s", command, code, say, out)
