@@ -39,10 +39,10 @@
 // when the turn began: the rule of the place names a role, the role's static prompt
 // and what was said before go in front as the bytes they always were, the input comes
 // behind them, and at the very end the tail: the contexts that a fact ties to this turn,
-// with the rows that their key lets in, as contexts chose and fitted them. The model is asked, the tools that it calls are run, and it is asked again,
-// until it answers in words or a limit ends it. Each answer of the model and each call
-// of a tool is journaled before the next. The answer is cut into [Part] values, each of
-// which Telegram takes whole.
+// with the rows that their key lets in. The model is asked, the tools that it calls are
+// run, and it is asked again, until it answers in words or a limit ends it. Each answer
+// of the model and each call of a tool is journaled before the next. The answer is cut
+// into [Part] values, each of which Telegram takes whole.
 //
 // Each part is posted in three moves: the intent becomes a row; the call waits for
 // its turn at the bot's gate, which keeps Telegram's pace, and is made; the

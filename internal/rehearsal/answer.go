@@ -83,6 +83,23 @@ func (s seen) Has(name string) bool {
 	return false
 }
 
+// Try gives words that call one of the tools, with what it must be given; contexts
+// have words of their own. "" when no tool wants anything.
+func (s seen) Try() string {
+	for _, t := range s.Tools {
+		words := "use " + t.Name
+		for _, x := range t.Args {
+			if x.Required {
+				words += " " + x.Name + "=…"
+			}
+		}
+		if strings.HasSuffix(words, "=…") && t.Name != "context_open" {
+			return words
+		}
+	}
+	return ""
+}
+
 // Keyless gives the names of views that show nothing for want of a key.
 func (s seen) Keyless() []string {
 	var names []string

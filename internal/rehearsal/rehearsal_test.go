@@ -106,6 +106,8 @@ func TestWishes(t *testing.T) {
 		`use notification_send {"text":"8/10?","about":{"entity":"f"}}`: `→ notification_send {"text":"8/10?","about":{"entity":"f"}}`,
 		"use shopping_add count=3 urgent=true red apples":               `→ shopping_add {"count":3,"item":"red apples","urgent":true}`,
 		"use shopping_add milk":                                         "I would need `count`. Write it like this: `call shopping_add count=…`",
+		"use context_open with name=policy":                             `→ context_open {"name":"policy"}`, // no key "with"
+		"use context_open name=policy please":                           `→ context_open {"name":"policy"}`,
 		"use teleport_user now":                                         "You ask for `teleport_user`, which I was not given. I can call `context_open`, `doctor_check`",
 		"do not use notification_send today":                            "No context is attached",
 		"never call doctor_check":                                       "No context is attached",
@@ -135,6 +137,19 @@ func TestWishInAPrompt(t *testing.T) {
 	} {
 		if got := ask(t, model.Request{Tools: kit, Messages: []model.Message{{Role: model.RoleUser, Text: prompt}}}); got != want {
 			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// A role with tools and none that everyone has is told how to call one.
+func TestToolsAreOfferedWithWords(t *testing.T) {
+	for words, tools := range map[string][]model.Tool{
+		"Name one and I call it, as in “use shopping\\_add count=… item=…”.": {kit[0], kit[3], kit[2]},
+		"I can call `context_open`. Name one and I call it.":                 {kit[0]},
+		"Try: “use notification\\_send to say hello”.":                       kit,
+	} {
+		if got := ask(t, model.Request{Tools: tools, Messages: []model.Message{{Role: model.RoleUser, Text: input("hi")}}}); !strings.Contains(got, words) {
+			t.Errorf("%s is not in\n%s", words, got)
 		}
 	}
 }
