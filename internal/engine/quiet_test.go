@@ -25,7 +25,7 @@ func TestOnlyWhatMattersIsPassedOn(t *testing.T) {
 		}})})
 		log.Info("launched")
 		log.Warn("outcome not recorded")
-		log.With("service", "queue_runner").Error("no dequeue")
+		log.With("service", "queue_runner").Error("no dequeue") //nolint:sloglint // the key is the engine's
 		log.Warn("Failed to cancel timed-out workflows")
 		if out.String() != c.want {
 			t.Errorf("at %s:\n%s", c.level, out.String())

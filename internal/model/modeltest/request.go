@@ -125,15 +125,15 @@ func read(r *http.Request, body []byte) Request {
 	return req
 }
 
-func (req *Request) readAudio(r *http.Request, body []byte) {
-	r.Body = io.NopCloser(strings.NewReader(string(body)))
-	req.Audio = []byte{}
-	req.Model = r.FormValue("model")
-	file, head, err := r.FormFile("file")
+func (r *Request) readAudio(sent *http.Request, body []byte) {
+	sent.Body = io.NopCloser(strings.NewReader(string(body)))
+	r.Audio = []byte{}
+	r.Model = sent.FormValue("model")
+	file, head, err := sent.FormFile("file")
 	if err != nil {
 		return
 	}
 	defer file.Close()
-	req.Audio, _ = io.ReadAll(file)
-	req.File = head.Filename
+	r.Audio, _ = io.ReadAll(file)
+	r.File = head.Filename
 }
