@@ -36,12 +36,8 @@ func (c demoCommand) Run(ctx context.Context, f *flags, io stdio) error {
 		return err
 	}
 	defer w.Sim.Close()
-	own := *f
-	own.TelegramAPI, own.PublicURL, own.Listen, own.Private = w.URL, "", "off", true
-	if own.Data == "" {
-		own.Data = filepath.Join(demoFolder(), "attache-demo")
-	}
-	if own.Brain, err = demoBrain(f.Brain, own.Data); err != nil {
+	own, err := f.ofDemo(w)
+	if err != nil {
 		return err
 	}
 	brain, err := openBrain(own.Brain, log)
@@ -53,7 +49,7 @@ func (c demoCommand) Run(ctx context.Context, f *flags, io stdio) error {
 		return err
 	}
 	defer closeModel()
-	p, err := newProgram(ctx, &own, settings{
+	p, err := newProgram(ctx, own, settings{
 		brain:  brain,
 		anew:   true,
 		getenv: getenv,
@@ -84,6 +80,19 @@ func (c demoCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	cancel()
 	end()
 	return err
+}
+
+// ofDemo gives the flags of the program in the demo: its Telegram is w, its records
+// are nobody's, and the address of Listen is the page's.
+func (f *flags) ofDemo(w *demo.World) (*flags, error) {
+	own := *f
+	own.TelegramAPI, own.PublicURL, own.Listen, own.Private = w.URL, "", "off", true
+	if own.Data == "" {
+		own.Data = filepath.Join(demoFolder(), "attache-demo")
+	}
+	var err error
+	own.Brain, err = demoBrain(f.Brain, own.Data)
+	return &own, err
 }
 
 // demoPage says what the demo's page is made of.

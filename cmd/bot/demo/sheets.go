@@ -75,7 +75,9 @@ func (s *sheets) of(ctx context.Context, place attache.Place, id attache.Message
 	return t, err == nil, err
 }
 
-// find gives the number of a message's turn, 0 for none.
+// find gives the number of a message's turn, 0 for none. Newer turns are looked
+// through first, and one that is over only once: the page asks for every message that
+// it shows.
 func (s *sheets) find(ctx context.Context, m message) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,28 +148,36 @@ func (s *sheets) tell(ctx context.Context, r ledger.Record) (web.Turn, error) {
 	for _, c := range tools {
 		t.Tools = append(t.Tools, shownTool(c))
 	}
-	x, ok, err := s.r.Talks.Of(ctx, r.ID)
+	err = s.told(ctx, &t)
+	return t, err
+}
+
+// told adds what a turn's model was told, for a turn that has begun. The history is
+// cut by today's budget: what the turn itself left out is not written down.
+func (s *sheets) told(ctx context.Context, t *web.Turn) error {
+	x, ok, err := s.r.Talks.Of(ctx, t.ID)
 	if err != nil || !ok {
-		return t, err
+		return err
 	}
 	t.Epoch = x.Epoch.ID
-	past, err := s.r.Talks.History(ctx, x.Session.ID, r.ID)
+	past, err := s.r.Talks.History(ctx, x.Session.ID, t.ID)
 	if err != nil {
-		return t, err
+		return err
 	}
 	var history []prompt.Past
 	for _, p := range past {
 		history = append(history, prompt.Past{Snapshot: p.Snapshot, Input: p.Input, Answer: p.Answer, Mark: p.Mark, Tokens: p.Tokens})
 	}
-	request := prompt.Request{Epoch: prompt.Epoch{ID: x.Epoch.ID, Text: x.Epoch.Text}, Session: x.Session.Snapshot, History: history,
+	t.Prompt = labelled(prompt.Request{Epoch: prompt.Epoch{ID: x.Epoch.ID, Text: x.Epoch.Text}, Session: x.Session.Snapshot, History: history,
 		Snapshot: x.Snapshot, Input: x.Input, Tail: x.Tail, StaticRole: string(model.RoleDeveloper), ContextRole: string(model.RoleSystem),
-		Budget: s.r.Budget()}
-	t.Prompt = labelled(request)
-	return t, nil
+		Budget: s.r.Budget()})
+	return nil
 }
 
 // labelled gives a turn's messages, each with the name of the part that it is. They
-// are assembled as the turn's own were.
+// are assembled as the turn's own were. Assemble leaves out what is empty, and so do
+// the names; should the two ever disagree in number, a message is only called by its
+// role, which is less and not wrong.
 func labelled(r prompt.Request) []web.Message {
 	messages, cut := prompt.Assemble(r)
 	var names []string
