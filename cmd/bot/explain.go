@@ -44,10 +44,10 @@ func (c explainCommand) Run(ctx context.Context, f *flags, io stdio) error {
 		return err
 	}
 	r, err := lookAtRecords(ctx, f, io)
-	defer r.Close()
 	if err != nil {
 		return err
 	}
+	defer r.Close()
 	d := &dryRun{ctx: ctx, brain: b, records: r, place: place}
 	if len(problems) > 0 {
 		d.note("the brain's files have %s; attache doctor lists them", many(len(problems), "mistake"))

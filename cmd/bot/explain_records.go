@@ -43,6 +43,11 @@ func (r *records) Close() {
 // earlier turns left is unknown.
 func lookAtRecords(ctx context.Context, f *flags, io stdio) (r *records, err error) {
 	r = new(records)
+	defer func() {
+		if err != nil {
+			r.Close()
+		}
+	}()
 	if r.log, err = newLog(io.err, "text,warn", nil); err != nil { // why a view cannot be read is worth a line
 		return r, err
 	}
