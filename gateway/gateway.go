@@ -132,6 +132,9 @@ func (g *Gateway) Serve(b Bot) {
 func (g *Gateway) Run(ctx context.Context) error {
 	defer g.quit()
 	if err := g.register(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // it was told to stop before it had begun
+		}
 		return err
 	}
 	g.working.Go(func() { g.db.Listen(ctx, stopChannel, g.heardStop) })
