@@ -3,7 +3,7 @@ package contexts
 import (
 	"bytes"
 	"fmt"
-	"math/rand"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -319,9 +319,9 @@ func BenchmarkTurn(b *testing.B) {
 	l, _ := Read(brainfile.Of(files...), frame())
 	role := Role{ID: "desk", CanOpen: true}
 	turn := Turn{ID: 9, Run: &attache.Run{Kind: "hook", ID: "h", Feature: "f1"}, Bindings: []attache.Binding{{Context: "c1", Key: "acme", Static: true, Bots: []attache.BotID{"nova"}}}}
-	r := rand.New(rand.NewSource(1))
+	r := rand.New(rand.NewPCG(1, 1))
 	for i := range 50 {
-		e := attache.ReachEntry{Context: attache.ContextID(fmt.Sprintf("c%d", r.Intn(5000))), Key: "k"}
+		e := attache.ReachEntry{Context: attache.ContextID(fmt.Sprintf("c%d", r.IntN(5000))), Key: "k"}
 		role.Contexts = append(role.Contexts, e.Context)
 		switch i % 3 {
 		case 0:

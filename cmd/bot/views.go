@@ -31,12 +31,18 @@ func (p *program) openViews(ctx context.Context) error {
 	if len(names) == 0 {
 		return nil
 	}
-	reader, err := views.OpenReader(ctx, p.db.Pool(), views.Options{Log: p.log})
-	if err != nil {
-		return err
-	}
-	p.views.Store(reader)
-	return reader.Allow(ctx, names)
+	return p.db.Retry(ctx, "letting in the views that the brain names", func(ctx context.Context) error {
+		reader := p.views.Load()
+		if reader == nil {
+			opened, err := views.OpenReader(ctx, p.db.Pool(), views.Options{Log: p.log})
+			if err != nil {
+				return err
+			}
+			p.views.Store(opened)
+			reader = opened
+		}
+		return reader.Allow(ctx, names)
+	})
 }
 
 // allow names the views of an edited brain. The first view that a running brain

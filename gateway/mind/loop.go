@@ -146,7 +146,7 @@ func failure(err error) reply {
 func (th *thought) account(ctx context.Context, n int, a model.Attempt) {
 	o := th.m.o
 	if a.Why != "" && ctx.Err() == nil { // a person's /stop is no fault of a model
-		o.Log.Warn("a model did not answer", "turn", th.turn.ID, "model", a.Profile, "why", a.Why, "ms", a.Took.Milliseconds())
+		o.Log.Warn("a model did not answer", "turn", th.turn.ID, "why", a.Profile+": "+a.Why, "ms", a.Took.Milliseconds())
 	}
 	if o.Usage == nil {
 		return

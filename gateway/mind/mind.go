@@ -13,7 +13,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"sync"
 	"time"
@@ -104,11 +103,7 @@ func New(ctx context.Context, o Options) (*Mind, error) {
 
 // Migrate brings the package's table up to date; commands that only read call it too.
 func Migrate(ctx context.Context, db *store.DB) error {
-	sql, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	if err := db.Migrate(ctx, "mind", sql); err != nil {
+	if err := db.Migrate(ctx, "mind", migrations); err != nil {
 		return fmt.Errorf("the table of tool calls: %w", err)
 	}
 	return nil

@@ -14,7 +14,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -56,7 +55,6 @@ type login struct {
 	settings map[string]string // of each session, beside the common ones
 	look     bool              // make no role, use the owner's login
 
-	mu      sync.Mutex
 	pool    *pgxpool.Pool
 	own     bool   // whether the role is used
 	warning string // why it is not
