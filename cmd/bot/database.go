@@ -37,7 +37,7 @@ func openDatabase(ctx context.Context, f *flags, hold bool, log *slog.Logger, sa
 		}
 		d.server, dsn = server, server.DSN()
 	}
-	db, err := store.Open(ctx, dsn, store.Options{Log: log, MaxConns: 24})
+	db, err := store.Open(ctx, dsn, store.Options{Log: log, MaxConns: 16})
 	if err == nil {
 		d.DB = db
 		err = reach(ctx, db)
