@@ -148,7 +148,7 @@ func (c *Client) walk(ctx context.Context, attempt func(Attempt), prepare func(P
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		faults = append(faults, fmt.Errorf("model %s (%s at %s), tried %d×: %w", p.Name, p.Model, host(p.BaseURL), n, fault))
+		faults = append(faults, fmt.Errorf("model %s (%s at %s), tried %d×: %w%s", p.Name, p.Model, host(p.BaseURL), n, fault, fault.do))
 	}
 	return &attache.Error{Kind: attache.KindOutside, Say: "the model does not answer right now", Cause: errors.Join(faults...)}
 }

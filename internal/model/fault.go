@@ -21,6 +21,7 @@ const shownChars = 300
 // its reason, so nobody has to read the sentence to decide.
 type fault struct {
 	what  string        // one clause, without secrets, at most a few hundred characters
+	do    string        // what a person can do about it; "" when it may pass by itself
 	again bool          // whether the same bytes may succeed a little later
 	pause time.Duration // what the server asked to wait; 0: nothing
 }
@@ -60,9 +61,9 @@ func judge(err error, x *exchange) *fault {
 	case errors.As(err, &api) && api.HTTPStatusCode == 0:
 		f.what = "the stream broke: " + api.Message
 	case errors.As(err, &api):
-		f.again, f.what = repeatable(api.HTTPStatusCode), api.HTTPStatus+": "+api.Message
+		f.again, f.what, f.do = repeatable(api.HTTPStatusCode), api.HTTPStatus+": "+api.Message, advice(api.HTTPStatusCode)
 	case errors.As(err, &request):
-		f.again, f.what = repeatable(request.HTTPStatusCode), request.HTTPStatus+": "+string(request.Body)
+		f.again, f.what, f.do = repeatable(request.HTTPStatusCode), request.HTTPStatus+": "+string(request.Body), advice(request.HTTPStatusCode)
 	case errors.As(err, &wire): // it would print the whole URL
 		f.what = wire.Err.Error()
 	default:
@@ -79,6 +80,17 @@ func judge(err error, x *exchange) *fault {
 	}
 	f.what = x.clean(f.what)
 	return f
+}
+
+// advice says what a person can do about a status that does not pass by itself.
+func advice(status int) string {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return "; check apiKey, or OPENAI_API_KEY"
+	case http.StatusNotFound:
+		return "; check model and baseUrl, or OPENAI_MODEL and OPENAI_BASE_URL"
+	}
+	return ""
 }
 
 // repeatable tells what may pass from what will not: the same bytes get the same
