@@ -162,7 +162,7 @@ func TestMessagesDuringATurnMakeTheNext(t *testing.T) {
 	w.until("the first turn runs", func() bool { return w.count(`select count(*) from attache.turns where state = 'running'`) == 1 })
 	w.say(msg(5, 2, "second"))
 	w.say(msg(5, 3, "third"))
-	w.until("a turn waits", func() bool { return w.count(`select count(*) from attache.turns where state = 'waiting'`) == 1 })
+	w.until("both wait", func() bool { return w.count(`select count(*) from attache.messages where turn is null`) == 2 })
 	close(w.m.Gate)
 	if got, want := w.m.Texts(t, 2), []string{"first", "second+third"}; !slices.Equal(got, want) {
 		t.Fatalf("posts %q, want %q", got, want)
