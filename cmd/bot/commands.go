@@ -134,7 +134,8 @@ const most = 12
 
 // findings gives the doctor's findings for a chat.
 func (p *program) findings(ctx context.Context) string {
-	found := append(ofBrain(p.brain.Problems()), doctor.Deliveries(ctx, p.db.DB)...)
+	found := append(ofBrain(p.brain.Problems()), capabilities(p.brain.Current())...)
+	found = append(found, doctor.Deliveries(ctx, p.db.DB)...)
 	found = append(found, p.privacy(p.brain.Current())...)
 	found = append(found, mute(p.brain.Current(), p.getenv)...)
 	found = append(found, p.unruled(p.brain.Current())...)

@@ -34,6 +34,7 @@ func (c doctorCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	}
 	findings := ofBrain(problems)
 	findings = append(findings, ownerless(b)...)
+	findings = append(findings, capabilities(b)...)
 	findings = append(findings, mute(b, lookup)...)
 	findings = append(findings, checkTelegram(ctx, f, b)...)
 	findings = append(findings, checkDatabase(ctx, f, log, io)...)
