@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-//go:generate go run ../trim -from /work/shared/telegram/bot-api-10.3.json -to bot-api.json
+//go:generate go run ../trim -from ../../../../shared/telegram/bot-api-10.3.json -to bot-api.json
 
 //go:embed bot-api.json
 var description []byte
