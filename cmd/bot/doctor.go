@@ -18,7 +18,7 @@ import (
 var errFindings = errors.New("a check failed")
 
 type doctorCommand struct {
-	Verbose bool `help:"Also say what was checked and is well."`
+	Verbose bool `help:"Also list the effective knobs of MANIFEST.yaml and where each stands."`
 	JSON    bool `name:"json" help:"Print JSON."`
 }
 
@@ -40,6 +40,11 @@ func (c doctorCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	findings = append(findings, checkDatabase(ctx, f, log, io)...)
 	if err := doctor.Print(io.out, findings, c.JSON); err != nil {
 		return err
+	}
+	if c.Verbose && !c.JSON {
+		for _, line := range knobs(b) {
+			fmt.Fprintln(io.out, line)
+		}
 	}
 	if !c.JSON && len(findings) == 0 {
 		fmt.Fprintln(io.out, "all is well")

@@ -166,7 +166,12 @@ func (th *thought) readable(ctx context.Context) ([]attache.Message, error) {
 		}
 		out[i] = m
 	}
-	return newest(out), nil
+	kept := newest(out)
+	if cut := len(out) - len(kept); cut > 0 {
+		th.m.o.Log.Warn("the beginning of a burst is left out: its messages are too long together", "turn", th.turn.ID,
+			"chat", th.turn.Place.Chat, "why", fmt.Sprintf("%d messages; a turn takes %d characters", cut, longestInput))
+	}
+	return kept, nil
 }
 
 // longestInput is how many code points the messages of one turn may have together.
