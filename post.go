@@ -24,6 +24,7 @@ type Outgoing struct {
 	ReplyTo  MessageID // 0: no reply; only the first part replies (decisions § 7.8)
 	Format   Format
 	Buttons  [][]Button // below the last part
+	Origin   *Origin    // what its posts remember; nil: a reply to them links to nothing
 }
 
 // Button is one button below a post: it opens a URL or sends Data back.

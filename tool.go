@@ -46,6 +46,7 @@ type Call struct {
 	Place  Place // where the turn answers
 	Role   RoleID
 	Person PersonID // who wrote the newest message of the input; empty in a run
+	Run    *Run     // that the turn is; nil for a turn that is none
 }
 
 // Result is what a tool answers: one JSON object as text, {"ok":true,…} or
