@@ -121,6 +121,18 @@ func NewPin(bot BotID, bindings []Binding) Pin {
 	return pin
 }
 
+// String is the canonical form of what a place is held to: equal pins give equal
+// strings, "" for a place that is held to nothing. A session ends when it changes
+// (decisions § 3.14).
+func (p Pin) String() string {
+	parts := make([]string, 0, len(p.Bound))
+	for c, k := range p.Bound {
+		parts = append(parts, fmt.Sprintf("%s=%q", c, k))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, " ")
+}
+
 // Take is the one check that every path asks before an entry reaches a turn, a post
 // or a tool (decisions § 3.6). It gives the entry as it may be used, with the bound
 // key when it had none; or nothing, and why not in one clause. keyed says whether

@@ -63,4 +63,8 @@ type Origin struct {
 	Feature FeatureID `json:"feature,omitempty"`
 	Reach   Reach     `json:"reach,omitempty"` // with the keys that a reply attaches
 	Lines   bool      `json:"lines,omitempty"` // an owner's own words from the chats page; kept at any age
+
+	// Pinned is what the place was held to when it was said (Pin.String): under
+	// another key the place's history does not show it (decisions § 3.14).
+	Pinned string `json:"pinned,omitempty"`
 }

@@ -29,7 +29,12 @@ func (s *Store) Begin(ctx context.Context, o Opening) (x Exchange, err error) {
 	o.Epoch.Tools, o.Snapshot, o.Input = full(o.Epoch.Tools), full(o.Snapshot), full(o.Input)
 	err = s.db.Retry(ctx, fmt.Sprintf("turn %d cannot begin in %v", o.Turn, o.Place), func(ctx context.Context) error {
 		for range tries {
-			if x, err = s.begin(ctx, o); !errors.Is(err, errMoved) {
+			if o.Alone {
+				x, err = s.beginAlone(ctx, o)
+			} else {
+				x, err = s.begin(ctx, o)
+			}
+			if !errors.Is(err, errMoved) {
 				return err
 			}
 		}
@@ -174,7 +179,7 @@ func (o Opening) queueSession(b *pgx.Batch, snapshot []byte) {
 	b.Queue(`
 		insert into attache.sessions (bot, chat, thread, role, engine, key, first, opened, snapshot)
 		select $1::text, $2::bigint, $3::bigint, $4::text, $5::text, $6::text, $7::bigint,
-			coalesce((select why from attache.sessions where bot = $1 and chat = $2 and thread = $3 and ended is not null
+			coalesce((select why from attache.sessions where bot = $1 and chat = $2 and thread = $3 and ended is not null and why <> '`+alone+`'
 				order by ended desc, id desc limit 1), 'first'), $8::bytea
 		where not `+begun+`
 		on conflict (bot, chat, thread) where ended is null do nothing`, o.common(snapshot)...)
