@@ -88,7 +88,7 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 		redone:  map[int64]time.Time{},
 	}
 	g.posts = posts.New(posts.Options{
-		DB: o.DB, Executor: o.Executor, Log: o.Log, Forms: o.Forms, Owned: owned, Moved: g.heardOfMove, Count: o.CountPost,
+		DB: o.DB, Executor: o.Executor, Log: o.Log, Forms: o.Forms, Owned: owned, Moved: g.heardOfMove, Count: o.CountPost, Posted: o.Posted,
 	})
 	// The loops outlive the caller's context: when it ends, Run still lets turns in
 	// progress come to their end.

@@ -87,6 +87,8 @@ type Options struct {
 	New     func(ctx context.Context, tx store.Tx, p attache.Place) error
 	Moved   func(ctx context.Context, tx store.Tx, bot attache.BotID, m attache.Migration) error
 	Dropped func(ctx context.Context, turn int64) error
+	// Posted is told of what was said with an origin; see posts.Options.
+	Posted func(ctx context.Context, tx store.Tx, p posts.Posted) error
 	// What is worth counting. An update is told with the act on its message, with its
 	// kind if it brought none, or as broken; a turn with the state it ended in; a post
 	// with what became of its call.

@@ -116,6 +116,7 @@ func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.
 		},
 		Moved:       p.moved,
 		Dropped:     func(ctx context.Context, turn int64) error { return p.talks.Drop(ctx, turn) },
+		Posted:      func(context.Context, store.Tx, posts.Posted) error { return nil },
 		CountUpdate: p.metrics.update, CountTurn: p.metrics.turn, CountPost: p.metrics.post,
 		Keep:   p.keep,
 		Forget: p.forget,

@@ -20,9 +20,9 @@ const ChromeWaits = `exists (select 1 from attache.posts where turn is null and 
 func (o *Office) PutChrome(ctx context.Context, tx store.Tx, what attache.Outgoing) error {
 	for _, p := range o.forms.Compose(what) {
 		if _, err := tx.Exec(ctx, `
-			insert into attache.posts (part, bot, chat, thread, method, params, text, format, state, executor)
-			values (0, $1, $2, $3, $4, $5, $6, $7, 'intent', $8)`,
-			what.Place.Bot, what.Place.Chat, what.Place.Thread, p.Method, []byte(p.Params), clean(p.Text), string(p.Format), o.executor); err != nil {
+			insert into attache.posts (part, bot, chat, thread, method, params, text, format, state, executor, origin)
+			values (0, $1, $2, $3, $4, $5, $6, $7, 'intent', $8, $9)`,
+			what.Place.Bot, what.Place.Chat, what.Place.Thread, p.Method, []byte(p.Params), clean(p.Text), string(p.Format), o.executor, column(what.Origin)); err != nil {
 			return err
 		}
 	}

@@ -116,7 +116,7 @@ func (p *posting) record(ctx context.Context, i int, d attache.Delivery) error {
 	r := p.rows[i]
 	p.o.tell(r, d)
 	p.note(r, d)
-	err := p.finish(context.WithoutCancel(ctx), i, func(ctx context.Context, tx store.Tx) error { return putResult(ctx, tx, r.id, d) })
+	err := p.finish(context.WithoutCancel(ctx), i, func(ctx context.Context, tx store.Tx) error { return p.o.putResult(ctx, tx, r, d) })
 	engine.KillPoint("post.recorded")
 	return err
 }

@@ -66,6 +66,19 @@ type Options struct {
 	Moved func(ctx context.Context, bot attache.BotID, m attache.Migration) error
 	// Count is told of what became of each call, and of calls that a dead process left.
 	Count func(attache.BotID, attache.Fate)
+	// Posted is told of each part that has an origin and was sent, in the transaction
+	// that records so: what a reply brings back is known exactly when the post is. It
+	// may be told of a part more than once, since a transaction is repeated when its
+	// outcome was lost. Its error undoes the record, so it is for the database's only.
+	Posted func(ctx context.Context, tx store.Tx, p Posted) error
+}
+
+// Posted is a part that Telegram took, and what it remembers.
+type Posted struct {
+	Place    attache.Place       // where it went: not the topic or number that was gone
+	Messages []attache.MessageID // at least one
+	Origin   attache.Origin
+	Text     string // the part's plain text
 }
 
 // ErrTaken means that another process owns a post now: this one stops quietly,
@@ -82,6 +95,7 @@ type Office struct {
 	owned    string
 	moved    func(context.Context, attache.BotID, attache.Migration) error
 	count    func(attache.BotID, attache.Fate)
+	posted   func(context.Context, store.Tx, Posted) error
 
 	mu       sync.Mutex
 	couriers map[attache.BotID]Courier
@@ -91,7 +105,7 @@ type Office struct {
 // New makes an office whose bots come later, by Serve. Its tables are Migrate's.
 func New(o Options) *Office {
 	return &Office{
-		db: o.DB, executor: o.Executor, log: o.Log, forms: o.Forms, owned: o.Owned, moved: o.Moved, count: o.Count,
+		db: o.DB, executor: o.Executor, log: o.Log, forms: o.Forms, owned: o.Owned, moved: o.Moved, count: o.Count, posted: o.Posted,
 		couriers: map[attache.BotID]Courier{}, sending: map[int64]bool{},
 	}
 }

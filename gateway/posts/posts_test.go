@@ -29,6 +29,9 @@ type room struct {
 	mu    sync.Mutex
 	moved []attache.Migration
 	fates []attache.Fate
+	known []posts.Posted // parts with an origin
+
+	posted func() error // when set, what its owner says of an origin
 }
 
 func newRoom(t *testing.T) *room {
@@ -52,6 +55,15 @@ func (r *room) office(executor string) *posts.Office {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.fates = append(r.fates, f)
+		},
+		Posted: func(_ context.Context, _ store.Tx, p posts.Posted) error {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.known = append(r.known, p)
+			if r.posted != nil {
+				return r.posted()
+			}
+			return nil
 		},
 	})
 	o.Serve("nova", r.m)

@@ -2,6 +2,7 @@ package posts
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,6 +18,7 @@ type row struct {
 	place    attache.Place
 	messages []attache.MessageID
 	why      string
+	origin   *attache.Origin
 	attache.Part
 }
 
@@ -33,13 +35,13 @@ func (r row) delivery() attache.Delivery {
 	return d
 }
 
-const rowColumns = `id, part, state, bot, chat, thread, messages, why, method, params, text, format`
+const rowColumns = `id, part, state, bot, chat, thread, messages, why, method, params, text, format, origin`
 
 func readRow(r pgx.CollectableRow) (row, error) {
 	var x row
 	var params []byte // jsonb would change the bytes of the call, and refuse some
 	err := r.Scan(&x.id, &x.part, &x.state, &x.place.Bot, &x.place.Chat, &x.place.Thread, &x.messages, &x.why,
-		&x.Method, &params, &x.Text, &x.Format)
+		&x.Method, &params, &x.Text, &x.Format, &x.origin)
 	x.Params = params
 	return x, err
 }
@@ -63,13 +65,13 @@ func (p *posting) recall(ctx context.Context) error {
 // gate is taken. Only the turn's owner can; for any other it is ErrTaken. All
 // parts are written before the first is sent: what a crash leaves is the whole
 // answer, and no model is asked for it again.
-func (p *posting) intend(ctx context.Context, parts []attache.Part) error {
+func (p *posting) intend(ctx context.Context, parts []attache.Part, origin *attache.Origin) error {
 	n := len(parts)
 	rows := make([]row, n)
 	methods, texts, formats, states := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	params := make([][]byte, n)
 	for i, part := range parts {
-		rows[i] = row{part: i, state: "intent", place: p.said.Place, Part: part}
+		rows[i] = row{part: i, state: "intent", place: p.said.Place, origin: origin, Part: part}
 		if i == 0 && p.marked {
 			rows[i].state = "sending"
 		}
@@ -79,15 +81,15 @@ func (p *posting) intend(ctx context.Context, parts []attache.Part) error {
 	// nothing`: only an updated row tells its id.
 	err := p.o.db.Retry(ctx, "writing posts down", func(ctx context.Context) error {
 		ids, err := p.o.db.Pool().Query(ctx, `
-			insert into attache.posts (turn, call, part, bot, chat, thread, method, params, text, format, state, executor)
-			select $1::bigint, $8, v.n - 1, $9, $10, $11, v.method, v.params, v.text, v.format, v.state, $2::text
+			insert into attache.posts (turn, call, part, bot, chat, thread, method, params, text, format, state, executor, origin)
+			select $1::bigint, $8, v.n - 1, $9, $10, $11, v.method, v.params, v.text, v.format, v.state, $2::text, $12
 			from unnest($3::text[], $4::bytea[], $5::text[], $6::text[], $7::text[])
 				with ordinality as v(method, params, text, format, state, n)
 			where exists (`+p.o.owned+`)
 			order by v.n
 			on conflict (turn, call, part) where turn is not null do update set executor = excluded.executor
 			returning id, part`, p.turn, p.o.executor, methods, params, texts, formats, states,
-			p.call, p.said.Place.Bot, p.said.Place.Chat, p.said.Place.Thread)
+			p.call, p.said.Place.Bot, p.said.Place.Chat, p.said.Place.Thread, column(origin))
 		if err != nil {
 			return err
 		}
@@ -131,16 +133,32 @@ func (o *Office) markHeld(ctx context.Context, id int64, d attache.Delivery) err
 	})
 }
 
-// putResult writes what became of a post. It asks for no owner: who made the call
-// knows best, also when another process took it for dead and called it unknown.
-func putResult(ctx context.Context, tx store.Tx, id int64, d attache.Delivery) error {
+// column is an origin as it is stored: null for none.
+func column(o *attache.Origin) []byte {
+	if o == nil {
+		return nil
+	}
+	b, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // an origin is strings and lists of them
+	}
+	return b
+}
+
+// putResult writes what became of a post, and has remembered why one was sent. It
+// asks for no owner: who made the call knows best, also when another process took
+// it for dead and called it unknown.
+func (o *Office) putResult(ctx context.Context, tx store.Tx, r row, d attache.Delivery) error {
 	messages := make([]int64, len(d.Messages))
 	for i, m := range d.Messages {
 		messages[i] = int64(m)
 	}
 	_, err := tx.Exec(ctx, `update attache.posts set state = $2, messages = $3, why = $4, done = now() where id = $1`,
-		id, string(d.Fate), messages, clean(d.Why))
-	return err
+		r.id, string(d.Fate), messages, clean(d.Why))
+	if err != nil || r.origin == nil || d.Fate != attache.FateSent || len(d.Messages) == 0 {
+		return err
+	}
+	return o.posted(ctx, tx, Posted{Place: r.place, Messages: d.Messages, Origin: *r.origin, Text: r.Text})
 }
 
 // rewrite stores reworked parts, from the i-th on in place and more behind them,
@@ -148,7 +166,7 @@ func putResult(ctx context.Context, tx store.Tx, id int64, d attache.Delivery) e
 func (p *posting) rewrite(ctx context.Context, rows []row, i int, more []attache.Part) error {
 	known := len(rows)
 	for _, part := range more {
-		rows = append(rows, row{part: len(rows), place: rows[i].place, Part: part})
+		rows = append(rows, row{part: len(rows), place: rows[i].place, origin: rows[i].origin, Part: part})
 	}
 	err := p.o.db.Retry(ctx, "writing posts down", func(ctx context.Context) error {
 		return p.o.db.InTx(ctx, func(tx store.Tx) error {
@@ -187,8 +205,8 @@ func (p *posting) replace(ctx context.Context, tx store.Tx, r *row) error {
 func (p *posting) append(ctx context.Context, tx store.Tx, r *row) error {
 	r.state = "intent"
 	return tx.QueryRow(ctx, `
-		insert into attache.posts (turn, call, part, bot, chat, thread, method, params, text, format, state, executor)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'intent', $11)
+		insert into attache.posts (turn, call, part, bot, chat, thread, method, params, text, format, state, executor, origin)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'intent', $11, $12)
 		on conflict (turn, call, part) where turn is not null do update set executor = excluded.executor returning id`,
-		p.turn, p.call, r.part, r.place.Bot, r.place.Chat, r.place.Thread, r.Method, []byte(r.Params), clean(r.Text), string(r.Format), p.o.executor).Scan(&r.id)
+		p.turn, p.call, r.part, r.place.Bot, r.place.Chat, r.place.Thread, r.Method, []byte(r.Params), clean(r.Text), string(r.Format), p.o.executor, column(r.origin)).Scan(&r.id)
 }

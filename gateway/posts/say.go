@@ -55,7 +55,7 @@ func (o *Office) Answer(ctx context.Context, a Answer) (Said, error) {
 		// When the gate is free, the intent of the first part is its mark as well:
 		// most answers have one part, and so one statement less before their call.
 		p.marked = p.courier.Ready(a.Place.Chat)
-		if err := p.intend(ctx, parts); err != nil {
+		if err := p.intend(ctx, parts, a.Origin); err != nil {
 			return p.said, err
 		}
 	}
@@ -80,7 +80,7 @@ func (o *Office) Say(ctx context.Context, turn int64, call string, what attache.
 		if len(parts) == 0 {
 			return Said{}, &attache.Error{Kind: attache.KindUsage, Say: "the text is empty; write something"}
 		}
-		if err := p.intend(ctx, parts); err != nil {
+		if err := p.intend(ctx, parts, what.Origin); err != nil {
 			return Said{}, err
 		}
 	}
