@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"attache"
+	"attache/access"
+	"attache/engage"
 	"attache/gateway"
+	"attache/gateway/judge"
 	"attache/internal/store"
 	"attache/internal/telegram"
 	"attache/internal/telegram/updates"
@@ -17,17 +20,16 @@ import (
 
 // bot is one bot of the program: its calls, its gate, and how its updates arrive.
 type bot struct {
-	id        attache.BotID
-	p         *program
-	client    *telegram.Client
-	sender    *telegram.Sender
-	poller    *updates.Poller
-	secret    attache.Secret // of its webhook
-	log       *slog.Logger
-	loops     loops
-	me        atomic.Pointer[telegram.Me]
-	hooked    atomic.Bool // the webhook is set
-	strangers strangers
+	id     attache.BotID
+	p      *program
+	client *telegram.Client
+	sender *telegram.Sender
+	poller *updates.Poller
+	secret attache.Secret // of its webhook
+	log    *slog.Logger
+	me     atomic.Pointer[telegram.Me]
+	hooked atomic.Bool // the webhook is set
+	judge  *judge.Judge
 }
 
 func (p *program) newBot(ctx context.Context, id attache.BotID, token attache.Secret) (*bot, error) {
@@ -40,8 +42,28 @@ func (p *program) newBot(ctx context.Context, id attache.BotID, token attache.Se
 	}
 	b.sender.Restore(holds)
 	p.gateway.Expect(id)
+	b.judge = judge.New(judge.Options{
+		Bot: id, Log: p.log, Self: b.self, Command: b.command, Acknowledge: b.acknowledge,
+		Ruling: func(at attache.Place, kind string) access.Ruling { return p.ruling(p.brain.Current(), at, kind) },
+		Owner:  func(who attache.PersonID) bool { return p.brain.Current().Policy.Owner(who) },
+	})
 	b.poller = updates.NewPoller(updates.PollerOptions{Client: client, Inbox: patient{p.gateway, p.db.DB}, Log: p.log})
 	return b, nil
+}
+
+// self is the bot as Telegram knows it, once it has told.
+func (b *bot) self() engage.Self {
+	me := b.me.Load()
+	return engage.Self{Bot: b.id, User: attache.UserID(me.ID), Username: me.Username}
+}
+
+// acknowledge ends the little clock on a pressed button; cosmetic.
+func (b *bot) acknowledge(p attache.Press, say string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := b.client.AnswerPress(ctx, p.ID, say); err != nil {
+		b.log.Debug("a press could not be acknowledged", "bot", b.id, "err", err)
+	}
 }
 
 // patient is the inbox of a poller: it waits for a database that is away, whose
@@ -76,8 +98,8 @@ func (b *bot) run(ctx context.Context) {
 		b.p.gateway.Serve(gateway.Bot{
 			ID: b.id, Courier: courier{b.sender}, Typing: b.sender.Typing,
 			Decode: func(raw []byte) (attache.Update, error) { return updates.Decode(b.id, raw) },
-			Judge:  b.judge,
-			Press:  b.press,
+			Judge:  b.judge.Message,
+			Press:  b.judge.Press,
 		})
 	}
 	if ctx.Err() == nil {

@@ -153,6 +153,20 @@ func (p *program) findings(ctx context.Context) string {
 	return strings.Join(lines, "\n\n")
 }
 
+// unruled finds the chats that were met with silence since the start and still are.
+func (p *program) unruled(br *brain.Brain) []doctor.Finding {
+	var found []doctor.Finding
+	for _, b := range p.bots {
+		for _, s := range b.judge.Strangers() {
+			if r := p.ruling(br, s.Place, s.Kind); !r.Ruled() && !r.Silenced {
+				found = append(found, doctor.Finding{Level: doctor.Note, Check: "Chat access",
+					What: fmt.Sprintf("%s, %s, has no rule for %s and is met with silence", s.Place.Chat, s.Who(), b.id), Do: s.Do()})
+			}
+		}
+	}
+	return found
+}
+
 // privacy finds rules of the bots that this program serves and that need more than
 // Telegram delivers to them.
 func (p *program) privacy(b *brain.Brain) []doctor.Finding {

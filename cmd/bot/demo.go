@@ -114,14 +114,14 @@ func (p *program) heard(m attache.Message) (engage.Act, attache.RoleID, string) 
 	if bot == nil || bot.me.Load() == nil {
 		return engage.Answer, "", ""
 	}
-	o := bot.weigh(m, 0)
+	o := bot.judge.Weigh(m)
 	switch {
-	case !o.ruling.Ruled():
-		return engage.Ignore, o.ruling.Role, o.ruling.Why
-	case o.command != "":
-		return engage.Answer, o.ruling.Role, "a command"
+	case !o.Ruling.Ruled():
+		return engage.Ignore, o.Ruling.Role, o.Ruling.Why
+	case o.Command != "":
+		return engage.Answer, o.Ruling.Role, "a command"
 	}
-	return o.decision.Act, o.ruling.Role, o.decision.Why
+	return o.Decision.Act, o.Ruling.Role, o.Decision.Why
 }
 
 // demoBrain gives the brain of the demo: the one that is named, the example beside

@@ -12,6 +12,7 @@ import (
 	"attache/contexts"
 	"attache/engage"
 	"attache/gateway"
+	"attache/gateway/judge"
 	"attache/gateway/ledger"
 	"attache/gateway/mind"
 	"attache/internal/brain"
@@ -196,11 +197,11 @@ func (d *dryRun) heard(r access.Ruling, m attache.Message, self engage.Self) (ro
 	case !r.Ruled():
 		return "", false, r.Why
 	}
-	o := weigh(r, m, self, 0)
-	if o.command != "" && slices.ContainsFunc(ownersCommands(), func(c telegram.Command) bool { return c.Name == o.command }) {
-		return r.Role, false, "/" + o.command + " is a command: the bot answers it itself, without a turn"
+	o := judge.Weigh(r, m, self, 0)
+	if o.Command != "" && slices.ContainsFunc(ownersCommands(), func(c telegram.Command) bool { return c.Name == o.Command }) {
+		return r.Role, false, "/" + o.Command + " is a command: the bot answers it itself, without a turn"
 	}
-	return r.Role, o.decision.Act == engage.Answer, o.decision.Why
+	return r.Role, o.Decision.Act == engage.Answer, o.Decision.Why
 }
 
 // carried finds what the turn would carry.

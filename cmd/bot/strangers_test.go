@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"attache"
 	"attache/internal/telegramsim"
 )
 
@@ -85,22 +84,5 @@ func TestATitleIsNoMarkdown(t *testing.T) {
 		if m.Kind == "text_link" || m.Kind == "bold" || m.Kind == "code" {
 			t.Errorf("the title acts: %+v", m)
 		}
-	}
-}
-
-// A crowd fills neither the log nor the memory.
-func TestACrowdOfStrangers(t *testing.T) {
-	var s strangers
-	chats, people := 0, 0
-	for i := range 10 * mostStrangers {
-		if s.chat(stranger{title: "x", place: attache.Place{Bot: "nova", Chat: attache.ChatID(-1 - i)}}) {
-			chats++
-		}
-		if s.person(strangerKey{chat: 5, person: attache.UserID(int64(i))}) {
-			people++
-		}
-	}
-	if chats != mostStrangers || people != mostStrangers || len(s.known) > 2*mostStrangers {
-		t.Errorf("%d chats, %d people, %d remembered; want %d of each", chats, people, len(s.known), mostStrangers)
 	}
 }
