@@ -131,8 +131,8 @@ func (g *Gateway) look(ctx context.Context) (finding, error) {
 	var f finding
 	rows, err := g.db.Pool().Query(ctx, `
 		with me as (insert into attache.executors (id) values ($1) on conflict (id) do update set beat = now())
-		select 'due', w.id::text from attache.turns w where w.state = 'waiting' and w.due <= now() and not exists (
-			select 1 from attache.turns r where r.bot = w.bot and r.chat = w.chat and r.thread = w.thread and r.state = 'running')
+		select 'due', w.id::text from attache.turns w where w.state = 'waiting' and w.due <= now() and (w.chat = 0 or not exists (
+			select 1 from attache.turns r where r.bot = w.bot and r.chat = w.chat and r.thread = w.thread and r.state = 'running'))
 		union all
 		select 'lost', id::text from attache.turns where state = 'running' and executor = $1 and started < now() - interval '5 seconds'
 		union all

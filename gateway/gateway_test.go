@@ -13,6 +13,7 @@ import (
 
 	"attache"
 	"attache/gateway/ledger"
+	"attache/gateway/posts"
 	"attache/gateway/posts/poststest"
 	"attache/internal/engine"
 	"attache/internal/store"
@@ -30,6 +31,8 @@ type world struct {
 	next    int64
 	ended   atomic.Int64 // turns that were counted
 	dropped atomic.Int64 // the last turn that left nothing in the history
+	runs    sync.Map     // by turn, how a run ended
+	posted  sync.Map     // by message, what was said with an origin
 	stop    func()
 	freeze  func() // ends the process's loops, and leaves its calls hanging
 }
@@ -99,6 +102,14 @@ func (w *world) options(e *engine.Engine, executor string, log *slog.Logger) Opt
 		Moved:  func(context.Context, store.Tx, attache.BotID, attache.Migration) error { return nil },
 		Dropped: func(_ context.Context, turn int64) error {
 			w.dropped.Store(turn)
+			return nil
+		},
+		RunEnded: func(_ context.Context, _ store.Tx, turn int64, state, why string) error {
+			w.runs.Store(turn, state+"; "+why)
+			return nil
+		},
+		Posted: func(_ context.Context, _ store.Tx, p posts.Posted) error {
+			w.posted.Store(p.Messages[0], p)
 			return nil
 		},
 		CountUpdate: func(attache.BotID, string) {},

@@ -63,7 +63,7 @@ func queueTurn(b *pgx.Batch, p attache.Place, quiet time.Duration, after *settle
 		from (select coalesce((select new_chat from attache.chat_aliases where bot = $1 and old_chat = $2), $2) as chat) c
 		where exists (select 1 from attache.messages m
 			where m.bot = $1 and m.chat = c.chat and m.thread = $3 and m.turn is null and m.role = 'input')
-		on conflict (bot, chat, thread) where state = 'waiting' do update
+		on conflict (bot, chat, thread) where state = 'waiting' and task is null do update
 			set due = least(excluded.due, t.opened + $5::interval)
 		returning id, extract(epoch from due - now())`,
 		string(p.Bot), int64(p.Chat), int64(p.Thread), quiet, engage.Longest(quiet)).Query(func(r pgx.Rows) error {

@@ -32,8 +32,8 @@ func (g *Gateway) migrate(ctx context.Context, tx store.Tx, bot attache.BotID, m
 		`update attache.messages set chat = $3, message = ` + moved + ` where bot = $1 and chat = $2`,
 		// Where the new chat has a waiting turn already, the old one's messages are
 		// its messages now and the old turn is dropped.
-		`delete from attache.turns o where bot = $1 and chat = $2 and state = 'waiting'
-			and exists (select 1 from attache.turns n where n.bot = $1 and n.chat = $3 and n.thread = o.thread and n.state = 'waiting')`,
+		`delete from attache.turns o where bot = $1 and chat = $2 and state = 'waiting' and task is null and exists (
+			select 1 from attache.turns n where n.bot = $1 and n.chat = $3 and n.thread = o.thread and n.state = 'waiting' and n.task is null)`,
 		// Two turns that run cannot share a place: the old one ends under its old number.
 		`update attache.turns o set chat = $3 where bot = $1 and chat = $2 and not (state = 'running'
 			and exists (select 1 from attache.turns n where n.bot = $1 and n.chat = $3 and n.thread = o.thread and n.state = 'running'))`,

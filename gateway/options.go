@@ -52,19 +52,31 @@ type Verdict struct {
 
 // Answer is what a turn came to.
 type Answer struct {
-	Markdown string         `json:"markdown"` // empty: the turn is silent
-	Format   attache.Format `json:"format"`
-	Gone     string         `json:"gone,omitempty"` // `chat`: an answer whose topic is gone goes to the chat
-	Why      string         `json:"why,omitempty"`  // why silent or failed; for the log and ledger
-	Failed   bool           `json:"failed,omitempty"`
+	Markdown string          `json:"markdown"` // empty: the turn is silent
+	Format   attache.Format  `json:"format"`
+	Gone     string          `json:"gone,omitempty"` // `chat`: an answer whose topic is gone goes to the chat
+	Why      string          `json:"why,omitempty"`  // why silent or failed; for the log and ledger
+	Failed   bool            `json:"failed,omitempty"`
+	Refused  bool            `json:"refused,omitempty"` // a run's answer could not be posted as it was (decisions § 2)
+	Origin   *attache.Origin `json:"origin,omitempty"`  // what a reply to it brings back
+}
+
+// Task is the work of a run: what is done, as whom and from which words. It is
+// stored with the run's turn, so fields are only added.
+type Task struct {
+	attache.Run
+	Agent attache.RoleID `json:"agent"`
+	About string         `json:"about,omitempty"` // the description of the run's entity
+	Input string         `json:"input"`
 }
 
 // Turn is what an answer is made from.
 type Turn struct {
 	ID       int64
 	Place    attache.Place
+	Task     *Task             // of a run; nil for a turn that answers messages
 	Room     []attache.Message // lines of the room that ride along, before the input
-	Messages []attache.Message // the input, in the order of the conversation
+	Messages []attache.Message // the input, in the order of the conversation; none in a run
 	fresh    bool              // gathered by this process just now: nothing was done yet
 	stop     bool              // a person stopped it before this execution began
 }
@@ -87,6 +99,8 @@ type Options struct {
 	New     func(ctx context.Context, tx store.Tx, p attache.Place) error
 	Moved   func(ctx context.Context, tx store.Tx, bot attache.BotID, m attache.Migration) error
 	Dropped func(ctx context.Context, turn int64) error
+	// RunEnded tells how a run ended and why, in the transaction that closes its turn.
+	RunEnded func(ctx context.Context, tx store.Tx, turn int64, state, why string) error
 	// Posted is told of what was said with an origin; see posts.Options.
 	Posted func(ctx context.Context, tx store.Tx, p posts.Posted) error
 	// What is worth counting. An update is told with the act on its message, with its

@@ -79,14 +79,15 @@ func (g *Gateway) heardStop(payload string) {
 // stopTurns ends the waiting turn of a place, with its messages, and names the
 // running one. Other processes hear of it when the transaction commits; one that
 // does not, because its connection is broken just then, reads the mark `stop` in
-// the row. What the room said stays: nobody asked for it to be answered.
+// the row. What the room said stays: nobody asked for it to be answered. A run that
+// waits stays too: it is no burst, and nobody in the chat began it.
 func (g *Gateway) stopTurns(ctx context.Context, tx store.Tx, p attache.Place) (waiting int, running []int64, err error) {
 	rows, err := tx.Query(ctx, `
 		update attache.turns set
 			state = case state when 'waiting' then 'stopped' else state end,
 			ended = case state when 'waiting' then now() end,
 			stop = true, why = 'stopped by a person'
-		where bot = $1 and chat = $2 and thread = $3 and state in ('waiting', 'running') returning id, state`, p.Bot, p.Chat, p.Thread)
+		where bot = $1 and chat = $2 and thread = $3 and (state = 'running' or state = 'waiting' and task is null) returning id, state`, p.Bot, p.Chat, p.Thread)
 	if err != nil {
 		return 0, nil, err
 	}

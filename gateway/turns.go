@@ -109,21 +109,26 @@ func (o outcome) summary(messages int) string {
 
 // work answers and posts.
 func (g *Gateway) work(ctx context.Context, run engine.Run, t Turn) (outcome, error) {
-	if len(t.Messages) == 0 { // its messages were deleted while it waited
+	if t.Task == nil && len(t.Messages) == 0 { // its messages were deleted while it waited
 		return outcome{state: "silent", why: "nothing was left of its input"}, nil
 	}
-	bot := g.served(ctx, t.Place.Bot)
-	switch {
-	case ctx.Err() != nil:
-		return outcome{}, ctx.Err()
-	case g.ctx.Err() != nil && bot == nil:
-		return outcome{}, g.ctx.Err()
-	case bot == nil:
-		return outcome{state: "failed", why: "this process does not serve the bot " + string(t.Place.Bot)}, nil
+	stop := func() {}
+	if t.Place.Chat != 0 {
+		bot := g.served(ctx, t.Place.Bot)
+		switch {
+		case ctx.Err() != nil:
+			return outcome{}, ctx.Err()
+		case g.ctx.Err() != nil && bot == nil:
+			return outcome{}, g.ctx.Err()
+		case bot == nil:
+			return outcome{state: "failed", why: "this process does not serve the bot " + string(t.Place.Bot)}, nil
+		}
+		// The errors above are the end of this execution, not of the turn: they leave it
+		// open, and the next execution takes it up.
+		if t.Task == nil { // nobody waits for a run, and it may have nothing to say
+			stop = typing(bot.bot, t.Place)
+		}
 	}
-	// The errors above are the end of this execution, not of the turn: they leave it
-	// open, and the next execution takes it up.
-	stop := typing(bot.bot, t.Place)
 	a, err := g.o.Answer(ctx, run, t)
 	stop()
 	if ctx.Err() != nil { // an answer that was cut off by a stop is no answer
@@ -139,15 +144,22 @@ func (g *Gateway) work(ctx context.Context, run engine.Run, t Turn) (outcome, er
 // post says the answer, and the turn is closed with the result of its last part.
 func (g *Gateway) post(ctx context.Context, t Turn, a Answer) (outcome, error) {
 	out := outcome{state: "answered", why: a.Why}
-	if a.Failed {
+	switch {
+	case a.Failed:
 		out.state = "failed"
+	case a.Refused:
+		out.state = "refused"
 	}
 	if a.Markdown == "" {
 		out.hush("")
 		return out, nil
 	}
+	if t.Place.Chat == 0 {
+		out.why = "the run has no place, so its last words are not posted"
+		return out, nil
+	}
 	said, err := g.posts.Answer(ctx, posts.Answer{
-		Outgoing: attache.Outgoing{Place: t.Place, Markdown: a.Markdown, ReplyTo: replyTarget(t), Format: a.Format},
+		Outgoing: attache.Outgoing{Place: t.Place, Markdown: a.Markdown, ReplyTo: replyTarget(t), Format: a.Format, Origin: a.Origin},
 		Turn:     t.ID, Fresh: t.fresh, ToChat: a.Gone == "chat",
 		Close: func(ctx context.Context, tx store.Tx, s posts.Said) error {
 			if s.Why != "" {

@@ -18,8 +18,8 @@ import (
 const owned = `select 1 from attache.turns where id = $1 and state = 'running' and executor = $2`
 
 // claim gathers a waiting turn whose time has come and whose place is idle: it
-// becomes this process's running turn and takes every waiting message of its
-// place, in one transaction and one round trip. It reports false when the turn
+// becomes this process's running turn and, unless it is a run, takes every waiting
+// message of its place, in one transaction and one round trip. It reports false when the turn
 // cannot begin now.
 //
 // These are two statements, because the second must see a message whose
@@ -33,9 +33,10 @@ func (g *Gateway) claim(ctx context.Context, id int64) (Turn, bool, error) {
 	b.Queue(`
 		update attache.turns t set state = 'running', started = now(), executor = $2
 		where t.id = $1 and t.state = 'waiting' and t.due <= now() + interval '2 milliseconds'
-			and not exists (select 1 from attache.turns r where r.bot = t.bot and r.chat = t.chat and r.thread = t.thread and r.state = 'running')
-		returning t.bot, t.chat, t.thread`, id, g.o.Executor).QueryRow(func(r pgx.Row) error {
-		err := r.Scan(&t.Place.Bot, &t.Place.Chat, &t.Place.Thread)
+			and (t.chat = 0 or not exists (
+				select 1 from attache.turns r where r.bot = t.bot and r.chat = t.chat and r.thread = t.thread and r.state = 'running'))
+		returning t.bot, t.chat, t.thread, t.task`, id, g.o.Executor).QueryRow(func(r pgx.Row) error {
+		err := r.Scan(&t.Place.Bot, &t.Place.Chat, &t.Place.Thread, &t.Task)
 		claimed = err == nil
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
@@ -45,7 +46,7 @@ func (g *Gateway) claim(ctx context.Context, id int64) (Turn, bool, error) {
 	b.Queue(`
 		with taken as (
 			update attache.messages m set turn = t.id from attache.turns t
-			where t.id = $1 and t.xmin = pg_current_xact_id_if_assigned()::xid
+			where t.id = $1 and t.task is null and t.xmin = pg_current_xact_id_if_assigned()::xid
 				and m.bot = t.bot and m.chat = t.chat and m.thread = t.thread and m.turn is null
 			returning m.seq, m.role, m.body)
 		select role, body from taken order by seq`, id).Query(t.collect)
@@ -61,8 +62,8 @@ func (g *Gateway) claim(ctx context.Context, id int64) (Turn, bool, error) {
 func (g *Gateway) load(ctx context.Context, id int64) (Turn, bool, error) {
 	t := Turn{ID: id}
 	err := g.db.Pool().QueryRow(ctx,
-		`update attache.turns set executor = $2 where id = $1 and state = 'running' returning bot, chat, thread, stop`, id, g.o.Executor).
-		Scan(&t.Place.Bot, &t.Place.Chat, &t.Place.Thread, &t.stop)
+		`update attache.turns set executor = $2 where id = $1 and state = 'running' returning bot, chat, thread, stop, task`, id, g.o.Executor).
+		Scan(&t.Place.Bot, &t.Place.Chat, &t.Place.Thread, &t.stop, &t.Task)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Turn{}, false, nil
 	}
@@ -101,17 +102,23 @@ func (t *Turn) collect(rows pgx.Rows) error {
 // that one's to end, and to tell of.
 func (g *Gateway) closeTurn(ctx context.Context, tx store.Tx, id int64, out *outcome) error {
 	var seconds float64
+	var run bool
 	err := tx.QueryRow(ctx, `
 		with closed as (
 			update attache.turns set state = $3, ended = now(), why = case when why = '' then $4 else why end
-			where id = $1 and state = 'running' and executor = $2 returning bot, chat, thread)
-		select coalesce(w.id, 0), coalesce(extract(epoch from w.due - now()), 0) from closed c
-		left join attache.turns w on w.bot = c.bot and w.chat = c.chat and w.thread = c.thread and w.state = 'waiting'`,
-		id, g.o.Executor, out.state, clean(out.why)).Scan(&out.next, &seconds)
+			where id = $1 and state = 'running' and executor = $2 returning bot, chat, thread, task is not null as run)
+		select c.run, coalesce(w.id, 0), coalesce(extract(epoch from w.due - now()), 0) from closed c
+		left join lateral (
+			select id, due from attache.turns w where w.bot = c.bot and w.chat = c.chat and w.thread = c.thread and w.state = 'waiting'
+			order by due, id limit 1) w on true`,
+		id, g.o.Executor, out.state, clean(out.why)).Scan(&run, &out.next, &seconds)
 	out.wait = max(0, time.Duration(seconds*float64(time.Second)))
 	out.taken = errors.Is(err, pgx.ErrNoRows)
-	if out.taken {
+	switch {
+	case out.taken:
 		return nil
+	case err != nil || !run:
+		return err
 	}
-	return err
+	return g.o.RunEnded(ctx, tx, id, out.state, clean(out.why))
 }

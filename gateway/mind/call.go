@@ -20,7 +20,7 @@ import (
 // down before it acts; one that acts on the outside and whose result a crash hid
 // is reported to the model as unknown and not made again (architecture § 3).
 func (th *thought) call(ctx context.Context, id string, c model.ToolCall) (string, error) {
-	call := attache.Call{ID: id, Tool: c.Name, Args: json.RawMessage(c.Arguments), Turn: th.turn.ID, Place: th.turn.Place, Role: th.role.ID}
+	call := attache.Call{ID: id, Tool: c.Name, Args: json.RawMessage(c.Arguments), Turn: th.turn.ID, Place: th.turn.Place, Role: th.role.ID, Run: th.asked.Run}
 	if n := len(th.turn.Messages); n > 0 {
 		call.Person = th.turn.Messages[n-1].From.ID
 	}
@@ -35,6 +35,7 @@ func (th *thought) call(ctx context.Context, id string, c model.ToolCall) (strin
 	switch {
 	case state == "done":
 		th.opened(call.Tool, call.Args, result)
+		th.spoke(call, result)
 		return result, nil
 	case state == "started" && tool.Effects && !tool.Keyed:
 		r := tools.Unknown(fmt.Sprintf("nobody knows whether this call of %s was carried out; it is not made again by itself", tool.Name))
@@ -49,6 +50,7 @@ func (th *thought) call(ctx context.Context, id string, c model.ToolCall) (strin
 		th.m.o.Log.Error("a tool did not end well", "turn", th.turn.ID, "why", tool.Name, "err", err)
 	}
 	th.opened(call.Tool, call.Args, r.Text)
+	th.spoke(call, r.Text)
 	engine.KillPoint("tool.ran")
 	return r.Text, th.done(ctx, call, r)
 }

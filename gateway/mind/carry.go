@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -22,9 +21,11 @@ func (th *thought) carry(ctx context.Context) error {
 	if !th.papers() {
 		return nil
 	}
-	var err error
-	if th.holds, err = th.readHolds(ctx); err != nil {
-		return err
+	if th.turn.Task == nil { // a run has no holds of its place
+		var err error
+		if th.holds, err = th.readHolds(ctx); err != nil {
+			return err
+		}
 	}
 	th.asked.Holds = th.holds
 	choice := th.brain.Contexts.Choose(th.asked)
@@ -43,7 +44,7 @@ func (th *thought) carry(ctx context.Context) error {
 			if !mine {
 				return nil
 			}
-			return writeLedger(ctx, tx, th.turn.ID, records(tail.Manifest, choice.Refused))
+			return writeLedger(ctx, tx, th.turn.ID, th.role.ID, records(tail.Manifest, choice.Refused))
 		})
 	})
 }
@@ -55,17 +56,6 @@ func (th *thought) papers() bool {
 		return true
 	}
 	return len(th.asked.Role.State) > 0
-}
-
-// pinKey is the canonical form of what a place is held to: a session ends when it
-// changes (decisions § 3.14).
-func pinKey(p attache.Pin) string {
-	var parts []string
-	for c, k := range p.Bound {
-		parts = append(parts, fmt.Sprintf("%s=%q", c, k))
-	}
-	slices.Sort(parts)
-	return strings.Join(parts, " ")
 }
 
 // given reads what a choice needs from outside.
@@ -96,16 +86,23 @@ func records(carried []contexts.Carried, refused []contexts.Refused) []CarriedRe
 }
 
 // writeLedger writes down what a turn carries, in the order of the records.
-func writeLedger(ctx context.Context, tx store.Tx, turn int64, all []CarriedRecord) error {
+func writeLedger(ctx context.Context, tx store.Tx, turn int64, role attache.RoleID, all []CarriedRecord) error {
 	var b pgx.Batch
+	type kept struct {
+		context attache.ContextID
+		status  string
+	}
+	before := map[kept]bool{}
 	for n, r := range all {
 		links, err := json.Marshal(r.Links)
 		if err != nil {
 			return err
 		}
-		b.Queue(`insert into attache.turn_contexts (turn, n, context, feature, entity, link, links, status, chars, knob, why)
-			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) on conflict do nothing`,
-			turn, n, r.Context, r.Feature, r.Entity, r.Link, links, r.Status, r.Chars, r.Knob, r.Why)
+		line := kept{r.Context, r.Status}
+		b.Queue(`insert into attache.turn_contexts (turn, n, context, feature, entity, link, links, status, chars, knob, why, role, again)
+			values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) on conflict do nothing`,
+			turn, n, r.Context, r.Feature, r.Entity, r.Link, links, r.Status, r.Chars, r.Knob, r.Why, role, before[line])
+		before[line] = true
 	}
 	if b.Len() == 0 {
 		return nil
@@ -126,7 +123,7 @@ func (th *thought) readHolds(ctx context.Context) (holds []contexts.Hold, err er
 // whether the agent answered it (decisions § 3.5). A turn that a crash makes end
 // twice is counted once.
 func (th *thought) keep(ctx context.Context, answered bool) error {
-	if len(th.holds)+len(th.made) == 0 {
+	if len(th.holds)+len(th.made) == 0 || th.turn.Task != nil {
 		return nil
 	}
 	raw, err := json.Marshal(th.brain.Contexts.Keep(th.holds, th.made, answered))

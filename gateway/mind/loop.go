@@ -32,7 +32,16 @@ func (th *thought) loop(ctx context.Context, limits constitution.Limits) (string
 			return "", err
 		}
 		if len(reply.ToolCalls) == 0 {
-			return strings.TrimSpace(reply.Text), nil
+			text := strings.TrimSpace(reply.Text)
+			refusal, again := th.refuses(text)
+			if again {
+				request.Messages = append(request.Messages, model.Message{Role: model.RoleAssistant, Text: reply.Text}, model.Message{Role: model.RoleSystem, Text: refusal})
+				continue
+			}
+			if refusal != "" {
+				text = ""
+			}
+			return text, nil
 		}
 		request.Messages = append(request.Messages, model.Message{Role: model.RoleAssistant, Text: reply.Text, ToolCalls: reply.ToolCalls})
 		for i, call := range reply.ToolCalls {
@@ -159,7 +168,7 @@ func (th *thought) account(ctx context.Context, n int, a model.Attempt) {
 
 // draft begins the draft of a private answer; elsewhere one that shows nothing.
 func (th *thought) draft() Draft {
-	if th.m.o.Draft == nil || !th.turn.Place.Chat.Private() {
+	if th.m.o.Draft == nil || !th.turn.Place.Chat.Private() || th.turn.Task != nil {
 		return none{}
 	}
 	return th.m.o.Draft(th.turn.Place, th.turn.ID, th.ruling.Format)

@@ -48,8 +48,11 @@ type Options struct {
 	Now    func() time.Time
 	Brain  func() *brain.Brain
 	Ruling func(b *brain.Brain, p attache.Place, chatKind string) access.Ruling
-	// Bindings gives what a place is bound to, statically and by tools.
-	Bindings func(b *brain.Brain, p attache.Place) []attache.Binding
+	// Bindings gives what a place is bound to, statically and by tools; unread says
+	// that those of tools cannot be known now.
+	Bindings func(ctx context.Context, b *brain.Brain, p attache.Place) (list []attache.Binding, unread bool)
+	// Parents gives what posts of a place brought with them that messages reply to.
+	Parents func(ctx context.Context, b *brain.Brain, p attache.Place, ids []attache.MessageID) (map[attache.MessageID]Parent, error)
 	// Read reads views and documents in one snapshot. What it does not give is said
 	// to be missing in the tail.
 	Read func(ctx context.Context, b *brain.Brain, needs []contexts.Need) map[contexts.Need]contexts.Given
@@ -64,6 +67,13 @@ type Options struct {
 	Draft func(p attache.Place, turn int64, f attache.Format) Draft
 	// Usage records one exchange with a model.
 	Usage func(ctx context.Context, x Exchange) error
+}
+
+// Parent is a post that a message replies to.
+type Parent struct {
+	Reach attache.Reach // what the reply brings back
+	Why   string        // why that is nothing, in one clause
+	Lines bool          // it is an owner's own words from the chats page
 }
 
 // File is a file that came with a message.
@@ -163,6 +173,7 @@ type thought struct {
 	holds   []contexts.Hold // that earlier turns left
 	made    []contexts.Hold // that this one leaves
 	spent   float64
+	last    last // of a run
 }
 
 // errSeconds ends a turn that took longer than limits.seconds.
@@ -174,17 +185,12 @@ var errSeconds = errors.New("the turn took longer than limits.seconds allows")
 func (m *Mind) Answer(ctx context.Context, run engine.Run, t gateway.Turn) (gateway.Answer, error) {
 	b := m.o.Brain()
 	th := &thought{m: m, run: run, turn: t, brain: b}
-	th.ruling = m.o.Ruling(b, t.Place, t.Messages[0].Chat.Kind)
-	if !th.ruling.Ruled() {
-		return gateway.Answer{Why: "no rule holds any more: " + th.ruling.Why}, nil
+	enter := th.enter
+	if t.Task != nil {
+		enter = th.enterRun
 	}
-	role, ok := b.Frame.Role(th.ruling.Role)
-	if !ok {
-		return gateway.Answer{Why: fmt.Sprintf("the role %s does not load any more", th.ruling.Role), Failed: true}, nil
-	}
-	th.role = role
-	if th.turn.Messages = th.admitted(t.Messages); len(th.turn.Messages) == 0 {
-		return gateway.Answer{Why: "nobody who wrote it is let in any more"}, nil
+	if a, ok := enter(); !ok {
+		return a, nil
 	}
 	limits := b.Frame.Manifest.Limits
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(limits.Seconds)*time.Second, errSeconds)
@@ -199,7 +205,7 @@ func (m *Mind) Answer(ctx context.Context, run engine.Run, t gateway.Turn) (gate
 	}()
 	text, err := th.think(ctx, limits)
 	if err == nil {
-		return gateway.Answer{Markdown: text, Format: th.ruling.Format, Gone: gone(th.ruling)}, nil
+		return th.answer(text), nil
 	}
 	if errors.Is(context.Cause(ctx), errSeconds) {
 		err = errSeconds
@@ -207,10 +213,40 @@ func (m *Mind) Answer(ctx context.Context, run engine.Run, t gateway.Turn) (gate
 		return gateway.Answer{}, err
 	}
 	m.o.Log.Error("a turn could not be answered", "turn", t.ID, "bot", t.Place.Bot, "chat", t.Place.Chat, "err", err)
+	if t.Task != nil { // nobody in the chat asked for it; the log and the doctor tell those who can mend it
+		return gateway.Answer{Failed: true, Why: err.Error()}, nil
+	}
 	return gateway.Answer{
 		Markdown: fmt.Sprintf("I could not answer that: %s (turn %d).", sentence(err), t.ID),
 		Format:   attache.FormatEntities, Gone: gone(th.ruling), Failed: true, Why: err.Error(),
 	}, nil
+}
+
+// enter finds the rule and the role of a chat's turn and who of its people is still
+// let in. Without them it gives what the turn comes to.
+func (th *thought) enter() (gateway.Answer, bool) {
+	th.ruling = th.m.o.Ruling(th.brain, th.turn.Place, th.turn.Messages[0].Chat.Kind)
+	if !th.ruling.Ruled() {
+		return gateway.Answer{Why: "no rule holds any more: " + th.ruling.Why}, false
+	}
+	role, ok := th.brain.Frame.Role(th.ruling.Role)
+	if !ok {
+		return gateway.Answer{Why: fmt.Sprintf("the role %s does not load any more", th.ruling.Role), Failed: true}, false
+	}
+	th.role = role
+	if th.turn.Messages = th.admitted(th.turn.Messages); len(th.turn.Messages) == 0 {
+		return gateway.Answer{Why: "nobody who wrote it is let in any more"}, false
+	}
+	return gateway.Answer{}, true
+}
+
+// answer is what a turn says in the end.
+func (th *thought) answer(text string) gateway.Answer {
+	a := gateway.Answer{Markdown: text, Format: th.ruling.Format, Gone: gone(th.ruling)}
+	if th.turn.Task != nil {
+		a.Origin, a.Why, a.Refused = th.last.origin, th.last.why, th.last.refused
+	}
+	return a
 }
 
 // gone says in the gateway's word where an answer goes whose topic is gone.

@@ -44,29 +44,85 @@ func (th *thought) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	bindings := o.Bindings(th.brain, th.turn.Place)
-	th.asked = contexts.Turn{ID: th.turn.ID, Bot: th.turn.Place.Bot, Role: th.brain.Admission(th.role.ID), Bindings: bindings}
-	messages, err := th.readable(ctx)
+	th.asked = contexts.Turn{ID: th.turn.ID, Bot: th.turn.Place.Bot, Role: th.brain.Admission(th.role.ID)}
+	if th.turn.Place.Chat != 0 {
+		th.asked.Bindings, th.asked.Unread = o.Bindings(ctx, th.brain, th.turn.Place)
+	}
+	manifest := th.brain.Frame.Manifest
+	snapshot, input, err := th.input(ctx)
 	if err != nil {
 		return err
 	}
-	manifest := th.brain.Frame.Manifest
-	zone := manifest.Zone.String()
 	th.talk, err = o.Talks.Begin(ctx, conversation.Opening{
 		Turn: th.turn.ID, Place: th.turn.Place, Role: th.role.ID, Engine: engineName,
 		Epoch: conversation.Epoch{ID: epoch.ID, Text: epoch.Text, Tools: listed},
 		Idle:  manifest.Sessions.Idle,
-		Key:   pinKey(attache.NewPin(th.turn.Place.Bot, bindings)),
+		Key:   th.pin().String(),
+		// What was said here may be another key's while nobody knows which key holds.
+		Alone: th.turn.Task != nil || th.asked.Unread,
 		Session: func(context.Context) ([]byte, error) {
 			return prompt.SessionSnapshot(prompt.Session{Agent: th.role.ID, Name: th.role.Name, Description: th.role.Description, Workspace: manifest.Name}), nil
 		},
-		Snapshot: prompt.TurnSnapshot(prompt.Turn{At: o.Now(), Zone: zone, Type: "chat"}),
-		Input:    prompt.Input(th.room(), quoted(messages), messages, zone),
+		Snapshot: snapshot,
+		Input:    input,
 	})
 	if err != nil {
 		return err
 	}
 	return th.carry(ctx)
+}
+
+// pin is what the turn's place holds it to.
+func (th *thought) pin() attache.Pin {
+	pin := attache.NewPin(th.asked.Bot, th.asked.Bindings)
+	pin.Unread = th.asked.Unread
+	return pin
+}
+
+// input makes the turn's snapshot and its input, and finds what the input replies to.
+func (th *thought) input(ctx context.Context) (snapshot, input []byte, err error) {
+	zone := th.brain.Frame.Manifest.Zone.String()
+	if th.turn.Task != nil {
+		return th.runInput(zone)
+	}
+	messages, err := th.readable(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	parents, err := th.replies(ctx, messages)
+	if err != nil {
+		return nil, nil, err
+	}
+	snapshot = prompt.TurnSnapshot(prompt.Turn{At: th.m.o.Now(), Zone: zone, Type: "chat"})
+	return snapshot, prompt.Input(th.room(), quoted(messages, parents), messages, zone), nil
+}
+
+// replies looks up what the input's messages reply to, and notes what that links.
+// A message of another chat links to nothing (decisions § 3.9).
+func (th *thought) replies(ctx context.Context, messages []attache.Message) (map[attache.MessageID]Parent, error) {
+	var ids []attache.MessageID
+	for _, m := range messages {
+		if m.Reply != nil && !m.Reply.External && m.Place.Chat == th.turn.Place.Chat {
+			ids = append(ids, m.Reply.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	parents, err := th.m.o.Parents(ctx, th.brain, th.turn.Place, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		p, known := parents[id]
+		switch {
+		case known && p.Why != "":
+			th.m.o.Log.Info("a reply links to nothing", "turn", th.turn.ID, "chat", th.turn.Place.Chat, "why", p.Why)
+		case known && len(p.Reach) > 0:
+			th.asked.Replies = append(th.asked.Replies, contexts.Source{Why: fmt.Sprintf("a reply to message %d", id), Reach: p.Reach})
+		}
+	}
+	return parents, nil
 }
 
 // listTools gives the exact list that the model gets, as the epoch's identity.
@@ -118,7 +174,7 @@ func (th *thought) room() []attache.Message {
 // quoted gives the parents that the input's messages reply to, each once, unless
 // the parent is itself part of the input. A parent in another chat has a number
 // that means nothing here, so it is told by its words alone.
-func quoted(messages []attache.Message) []prompt.Quoted {
+func quoted(messages []attache.Message, parents map[attache.MessageID]Parent) []prompt.Quoted {
 	seen := map[attache.MessageID]bool{}
 	for _, m := range messages {
 		seen[m.ID] = true
@@ -134,6 +190,8 @@ func quoted(messages []attache.Message) []prompt.Quoted {
 			q.ID = 0
 		} else if seen[r.ID] {
 			continue
+		} else {
+			q.Lines = parents[r.ID].Lines
 		}
 		seen[q.ID] = q.ID != 0
 		out = append(out, q)

@@ -45,7 +45,7 @@ const engineName = "api"
 // place: none if it would open a new session. It only reads.
 func Held(ctx context.Context, db *store.DB, b *brain.Brain, at attache.Place, role attache.RoleID, bindings []attache.Binding) ([]contexts.Hold, error) {
 	session, ok, err := conversation.Going(ctx, db, conversation.Opening{
-		Place: at, Role: role, Engine: engineName, Idle: b.Frame.Manifest.Sessions.Idle, Key: pinKey(attache.NewPin(at.Bot, bindings)),
+		Place: at, Role: role, Engine: engineName, Idle: b.Frame.Manifest.Sessions.Idle, Key: attache.NewPin(at.Bot, bindings).String(),
 	})
 	if err != nil || !ok {
 		return nil, err
