@@ -87,11 +87,11 @@ func soundSQL(t *testing.T, b *brain.Brain) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	columns, err := reader.Describe(ctx, viewsOf(b))
+	columns, err := reader.Describe(ctx, b.Views())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, view := range viewsOf(b) {
+	for _, view := range b.Views() {
 		if len(columns[view]) == 0 {
 			t.Errorf("there is no view %s", view)
 		}

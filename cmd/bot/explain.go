@@ -2,22 +2,21 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
-	"strings"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"time"
 
 	"attache"
-	"attache/access"
+	"attache/cmd/bot/explain"
+	"attache/constitution"
 	"attache/contexts"
-	"attache/engage"
-	"attache/gateway"
-	"attache/gateway/judge"
-	"attache/gateway/ledger"
-	"attache/gateway/mind"
 	"attache/internal/brain"
-	"attache/internal/prompt"
 	"attache/internal/telegram"
+	"attache/internal/views"
 )
 
 type explainCommand struct {
@@ -31,7 +30,7 @@ type explainCommand struct {
 }
 
 // Run tells what the program would do with one message and what the turn would
-// carry. It is a dry run: no model is called, nothing is sent, nothing is written.
+// carry.
 func (c explainCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	b, problems, err := brain.Load(f.Brain, nil)
 	if err != nil {
@@ -40,201 +39,133 @@ func (c explainCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	if b.Frame.Fatal {
 		return misused("MANIFEST.yaml of the brain in %s is wrong, and with it every budget; attache doctor says what to mend", f.Brain)
 	}
-	place, from, err := c.address(b)
-	if err != nil {
-		return err
-	}
 	r, err := lookAtRecords(ctx, f, io)
+	defer r.Close()
 	if err != nil {
 		return err
 	}
-	defer r.Close()
-	d := &dryRun{ctx: ctx, brain: b, records: r, place: place}
-	if len(problems) > 0 {
-		d.note("the brain's files have %s; attache doctor lists them", many(len(problems), "mistake"))
-	}
-	x, err := d.explain(from, c.Text, c.ReplyTo, d.username(f, c.Text))
+	x, err := explain.Explain(ctx, r.world(f, b, len(problems)), explain.Question{
+		Bot: c.Bot, Chat: c.Chat, Thread: c.Thread, From: c.From, ReplyTo: c.ReplyTo, Text: c.Text,
+	})
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		for _, note := range x.notes {
+		for _, note := range x.Notes {
 			fmt.Fprintln(io.err, "note: "+note)
 		}
-		return x.printJSON(io.out)
+		return x.PrintJSON(io.out)
 	}
-	return x.print(io.out)
+	return x.Print(io.out)
 }
 
-// address reads where the message stands and who writes it, "" for somebody.
-func (c explainCommand) address(b *brain.Brain) (attache.Place, attache.PersonID, error) {
-	place := attache.Place{Bot: c.Bot, Thread: c.Thread}
-	if place.Thread == 1 {
-		place.Thread = 0 // Telegram's number of General, whose place has none (decisions § 1)
+// world is what a dry run looks at.
+func (r *records) world(f *flags, b *brain.Brain, problems int) explain.World {
+	w := explain.World{
+		Brain: b, Problems: problems, Records: explain.Records{Away: r.away, None: r.none},
+		Echoes:   func(role constitution.Role) bool { return modelOf(b, role).Model == echoModel },
+		Username: func(ctx context.Context, bot attache.BotID) string { return askName(ctx, f, bot, len(botsOf(b)) <= 1) },
+		Read: func(ctx context.Context, needs []contexts.Need) (map[contexts.Need]contexts.Given, error) {
+			return r.read(ctx, b, needs)
+		},
 	}
-	bots := botsOf(b)
-	if place.Bot == "" {
-		if len(bots) != 1 {
-			return place, "", misused("the brain has %s %v; choose one with --bot", many(len(bots), "bot"), bots)
+	if r.database != nil {
+		w.Records.DB = r.DB
+	}
+	for _, c := range ownersCommands() {
+		w.Commands = append(w.Commands, c.Name)
+	}
+	return w
+}
+
+// askName asks Telegram for a bot's name, "" when there is no telling.
+func askName(ctx context.Context, f *flags, bot attache.BotID, only bool) string {
+	token, err := secretEnv(tokenVariable(bot))
+	if err == nil && token.Empty() && only {
+		token, err = secretEnv(tokenPrefix)
+	}
+	if err != nil || token.Empty() || !tokenLooksRight(token.Reveal()) {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	me, err := telegram.NewClient(telegram.ClientOptions{Bot: bot, Token: token, BaseURL: f.TelegramAPI}).Me(ctx)
+	if err != nil {
+		return ""
+	}
+	return me.Username
+}
+
+// records are what earlier turns left, as far as they can be looked at.
+type records struct {
+	*database               // nil when they cannot be
+	views     *views.Reader // that reads them, nil until one is needed
+	away      string        // why they are not looked at, "" when they are
+	none      bool          // because there never were any
+	log       *slog.Logger
+}
+
+// Close ends what lookAtRecords began.
+func (r *records) Close() {
+	if r.views != nil {
+		r.views.Close()
+	}
+	if r.database != nil {
+		r.database.Close()
+	}
+}
+
+// lookAtRecords opens the database if there is one, the private one of a running
+// program too. A dry run is worth having without: then views are not read, and what
+// earlier turns left is unknown.
+func lookAtRecords(ctx context.Context, f *flags, io stdio) (r *records, err error) {
+	r = new(records)
+	if r.log, err = newLog(io.err, "text,warn", nil); err != nil { // why a view cannot be read is worth a line
+		return r, err
+	}
+	quiet, err := newLog(io.err, "text,error", nil)
+	if err != nil {
+		return r, err
+	}
+	url, err := secretEnv("DATABASE_URL")
+	if err != nil {
+		return r, err
+	}
+	patience := 5 * time.Second
+	if f.DatabaseURL == "" && url.Empty() {
+		if _, err := os.Stat(filepath.Join(f.data(), "postgres", "PG_VERSION")); errors.Is(err, fs.ErrNotExist) {
+			r.away, r.none = "there is no database yet, attache run makes it", true
+			return r, nil
 		}
-		place.Bot = bots[0]
+		patience = time.Minute // a private server that was killed recovers first
 	}
-	var err error
-	if place.Chat, err = attache.ParseChat(c.Chat); err != nil {
-		return place, "", misused("--chat: %v", err)
-	}
-	if c.From == "" {
-		return place, "", nil
-	}
-	from, err := parsePerson(c.From)
-	if err != nil {
-		return place, "", misused("--from: %v", err)
-	}
-	return place, from, nil
-}
-
-// dryRun is one message on its way through the rules.
-type dryRun struct {
-	ctx     context.Context
-	brain   *brain.Brain
-	records *records
-	place   attache.Place
-	notes   []string // what the reader should know of how this came about
-}
-
-func (d *dryRun) note(format string, args ...any) {
-	d.notes = append(d.notes, fmt.Sprintf(format, args...))
-}
-
-// explain decides as the program does, in its order.
-func (d *dryRun) explain(from attache.PersonID, text string, replyTo attache.MessageID, username string) (*explanation, error) {
-	ruled, err := d.ruled()
-	if err != nil {
-		return nil, err
-	}
-	kind := kindOfChat(d.place.Chat)
-	r := d.brain.Policy.For(ruled, kind)
-	m := attache.Message{Place: d.place, Chat: attache.Chat{Kind: kind}, At: time.Now().UTC(), Text: text, Marks: marksOf(text)}
-	m.From = attache.Person{ID: from, IsBot: strings.HasPrefix(string(from), "bot:")}
-	if from == "" {
-		m.From.ID = d.somebody(r)
-	}
-	self := engage.Self{Bot: d.place.Bot, User: "bot:" + attache.PersonID(d.place.Bot), Username: username}
-	if m.Reply, err = d.reply(replyTo, self); err != nil {
-		return nil, err
-	}
-	x := &explanation{brain: d.brain, message: m, ruling: r, Pin: map[attache.ContextID]*attache.EntityKey{}, Links: []explainedLink{}}
-	if r.File != "" {
-		x.Rule = &ruleSpot{r.File, r.Line}
-	}
-	x.Role, x.Engaged, x.why = d.heard(r, m, self)
-	bindings := bound(d.brain, ruled.Chat, ruled.Thread)
-	x.pin(attache.NewPin(d.place.Bot, bindings))
-	if x.Engaged {
-		err = d.carried(x, bindings)
-	}
-	x.notes = d.notes
-	return x, err
-}
-
-// ruled gives the place whose rules hold. Where a group became a supergroup the file
-// may still name the old number (decisions § 3.8).
-func (d *dryRun) ruled() (attache.Place, error) {
-	at := d.place
-	if at.Chat.Private() || d.brain.Policy.Mentions(at.Chat) || d.records.database == nil {
-		return at, nil
-	}
-	old, ok, err := gateway.OldNumber(d.ctx, d.records.DB, at.Bot, at.Chat)
-	if err != nil && !unmade(err) {
-		return at, err
-	}
-	if ok && d.brain.Policy.Mentions(old) {
-		d.note("%s was the group %s before, whose rule holds on until the file names the new number", at.Chat, old)
-		at.Chat = old
-	}
-	return at, nil
-}
-
-// somebody gives who writes when nobody is named: in a private chat its person,
-// elsewhere one whom the rule lets in.
-func (d *dryRun) somebody(r access.Ruling) attache.PersonID {
-	if d.place.Chat.Private() {
-		return attache.UserID(int64(d.place.Chat))
-	}
-	if id := r.Somebody(); id != "" {
-		return id
-	}
-	return attache.UserID(1)
-}
-
-// reply gives what the message replies to: a post of the bot if the records say so.
-func (d *dryRun) reply(to attache.MessageID, self engage.Self) (*attache.Reply, error) {
-	if to == 0 {
-		return nil, nil
-	}
-	out := &attache.Reply{ID: to, From: attache.Person{ID: "tg:user:0"}}
-	if d.records.database == nil {
-		d.note("message %d counts as somebody else's: whose it is stands in the records", to)
-		return out, nil
-	}
-	text, ours, err := ledger.Post(d.ctx, d.records.DB, d.place.Bot, d.place.Chat, to)
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	db, err := openDatabase(within, f, false, quiet, func(s string) { fmt.Fprintln(io.err, s) })
 	switch {
-	case err != nil && !unmade(err):
-		return nil, err
-	case !ours:
-		d.note("message %d is no post of %s here, so it counts as somebody else's", to, d.place.Bot)
+	case err == nil:
+		r.database = db
+	case within.Err() != nil:
+		r.away = fmt.Sprintf("the database did not answer within %v", patience)
 	default:
-		out.From, out.Text = attache.Person{ID: self.User, IsBot: true}, text
+		r.away = "the database cannot be used: " + err.Error()
 	}
-	return out, nil
+	return r, ctx.Err()
 }
 
-// heard says whether the message is for the bot, and why.
-func (d *dryRun) heard(r access.Ruling, m attache.Message, self engage.Self) (role attache.RoleID, engaged bool, why string) {
-	switch {
-	case r.Kind == access.KindOwner && r.Missing != "":
-		return "", false, "no rule holds here; being an owner, the person is told to add " + r.Missing
-	case !r.Ruled():
-		return "", false, r.Why
-	}
-	o := judge.Weigh(r, m, self, 0)
-	if o.Command != "" && slices.ContainsFunc(ownersCommands(), func(c telegram.Command) bool { return c.Name == o.Command }) {
-		return r.Role, false, "/" + o.Command + " is a command: the bot answers it itself, without a turn"
-	}
-	return r.Role, o.Decision.Act == engage.Answer, o.Decision.Why
-}
-
-// carried finds what the turn would carry.
-func (d *dryRun) carried(x *explanation, bindings []attache.Binding) error {
-	x.asked = contexts.Turn{Bot: d.place.Bot, Role: d.brain.Admission(x.Role), Bindings: bindings}
-	if d.records.database != nil {
-		holds, err := mind.Held(d.ctx, d.records.DB, d.brain, d.place, x.Role, bindings)
-		if err != nil && !unmade(err) {
-			return err
+// read reads views as a turn does, but as the owner and without making a login.
+func (r *records) read(ctx context.Context, b *brain.Brain, needs []contexts.Need) (map[contexts.Need]contexts.Given, error) {
+	p := &program{db: r.database, log: r.log}
+	if names := b.Views(); p.db != nil && len(names) > 0 {
+		reader, err := views.OpenReader(ctx, p.db.Pool(), views.Options{Log: p.log, Look: true})
+		if err == nil {
+			r.views = reader
+			p.views.Store(reader)
+			err = reader.Allow(ctx, names)
 		}
-		x.asked.Holds = holds
-	} else if d.records.none && len(viewsOf(d.brain)) > 0 {
-		d.note("state views were not looked at: %s", d.records.away)
-	} else if !d.records.none {
-		d.note("state views and what earlier turns opened were not looked at: %s", d.records.away)
+		if err != nil {
+			return nil, err
+		}
 	}
-	if role, _ := d.brain.Frame.Role(x.Role); modelOf(d.brain, role).Model == echoModel {
-		d.note("the model of this role is %s, which says the message again and reads nothing of this", echoModel)
-	}
-	failed := error(nil)
-	p := mind.Foresee(d.brain, x.asked, func(needs []contexts.Need) (given map[contexts.Need]contexts.Given) {
-		given, failed = d.read(needs)
-		return given
-	})
-	if failed != nil {
-		return failed
-	}
-	x.carry(p)
-	epoch, err := d.brain.Static(x.Role, nil, "")
-	if err != nil {
-		return err
-	}
-	x.instructions = len([]rune(epoch.Text))
-	x.input = len([]rune(string(prompt.Input(nil, nil, []attache.Message{x.message}, d.brain.Frame.Manifest.Zone.String()))))
-	return nil
+	return p.read(ctx, b, needs), nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"attache"
+	"attache/cmd/bot/explain"
 	"attache/internal/model/modeltest"
 	"attache/internal/telegramsim"
 )
@@ -127,7 +127,7 @@ func rows(t *testing.T, conn *pgx.Conn) map[string]int {
 }
 
 // explained runs `attache explain --json` and reads what it prints.
-func explained(t *testing.T, args ...string) (x explanation) {
+func explained(t *testing.T, args ...string) (x explain.Answer) {
 	t.Helper()
 	code, out, errs := attacheCommand(append([]string{"explain", "--json"}, args...)...)
 	if err := json.Unmarshal([]byte(out), &x); err != nil || code != 0 {
@@ -224,7 +224,7 @@ func TestExplainWithoutRecords(t *testing.T) {
 	if code, out, errs := attacheCommand(append([]string{"explain"}, away...)...); code != 0 || errs != "" || !strings.Contains(out, "were not looked at: the database did not answer within 5s") {
 		t.Errorf("without the database it ends with %d and says %s%s", code, out, errs)
 	}
-	for _, x := range []explanation{empty, gone} {
+	for _, x := range []explain.Answer{empty, gone} {
 		if len(x.Links) != 1 || x.Links[0].Entity != "acme" || *x.Pin["client"] != "acme" {
 			t.Errorf("it gives %+v", x)
 		}
@@ -232,19 +232,4 @@ func TestExplainWithoutRecords(t *testing.T) {
 	if n := len(rows(t, connect(t, s.dsn))); n != 2 {
 		t.Errorf("a dry run made %d tables", n-2)
 	}
-}
-
-// Whatever is typed, a mark is a piece of it that begins as its kind does.
-func FuzzMarksOf(f *testing.F) {
-	for _, seed := range []string{"", "/help", "/help@nova_bot x", "hi @nova, ann@x.org", "😀 @nova_bot", "/", "@@nova", "é@nova @nova"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, m := range marksOf(text) {
-			piece, ok := attache.UTF16Slice(text, m.Offset, m.Length)
-			if !ok || piece == "" || m.Kind == "mention" && piece[0] != '@' || m.Kind == "bot_command" && (piece[0] != '/' || m.Offset != 0) {
-				t.Fatalf("%q: %+v is %q", text, m, piece)
-			}
-		}
-	})
 }

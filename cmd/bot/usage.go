@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -64,4 +65,24 @@ func (f *flags) checkBrain() error {
 func webAddress(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+var negative = regexp.MustCompile(`^-[0-9]+$`)
+
+// joined writes "--chat -1001" as "--chat=-1001": the numbers of groups are negative,
+// and alone they would be taken for flags. What follows "--" is nobody's value.
+func joined(args []string) []string {
+	var out []string
+	for i, a := range args {
+		n := len(out)
+		if a == "--" {
+			return append(out, args[i:]...)
+		}
+		if n > 0 && negative.MatchString(a) && strings.HasPrefix(out[n-1], "--") && !strings.Contains(out[n-1], "=") {
+			out[n-1] += "=" + a
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
 }

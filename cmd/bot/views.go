@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 
 	"attache/contexts"
 	"attache/internal/brain"
@@ -27,7 +26,7 @@ func (p *program) openViews(ctx context.Context) error {
 			p.log.Error("a schema was not applied", "err", problem)
 		}
 	}
-	names := viewsOf(b)
+	names := b.Views()
 	if len(names) == 0 {
 		return nil
 	}
@@ -48,7 +47,7 @@ func (p *program) openViews(ctx context.Context) error {
 // allow names the views of an edited brain. The first view that a running brain
 // gets opens the login; its schema.sql needs a restart all the same (interface § 3).
 func (p *program) allow(ctx context.Context, b *brain.Brain) {
-	names := viewsOf(b)
+	names := b.Views()
 	reader := p.views.Load()
 	if reader == nil && len(names) > 0 {
 		opened, err := views.OpenReader(ctx, p.db.Pool(), views.Options{Log: p.log})
@@ -77,25 +76,6 @@ func schemasOf(b *brain.Brain) []sql.Schema {
 		}
 	}
 	return out
-}
-
-// viewsOf lists every view that a context or a role's state names, each once.
-func viewsOf(b *brain.Brain) []string {
-	var names []string
-	for f := range b.Contexts.Files() {
-		for _, d := range f.Data {
-			if d.View != "" {
-				names = append(names, d.View)
-			}
-		}
-	}
-	for _, r := range b.Frame.Roles {
-		for _, w := range r.State {
-			names = append(names, w.Text)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // read reads what contexts need: views in one snapshot, as the brain's knobs say.

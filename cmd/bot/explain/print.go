@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"encoding/json"
@@ -16,15 +16,18 @@ import (
 	"attache/internal/brain"
 )
 
-// explanation is what came of a dry run. Its JSON is fixed (interface § 1); what
+// Answer is what came of a dry run. Its JSON is fixed (interface § 1); what
 // JSON has no place for is for people.
-type explanation struct {
-	Rule    *ruleSpot                                `json:"rule"`
+type Answer struct {
+	Rule    *Spot                                    `json:"rule"`
 	Role    attache.RoleID                           `json:"role"`
 	Engaged bool                                     `json:"engaged"`
 	Pin     map[attache.ContextID]*attache.EntityKey `json:"pin"` // null: held to no key
-	Links   []explainedLink                          `json:"links"`
+	Links   []Link                                   `json:"links"`
 	Tail    string                                   `json:"tail"`
+
+	// Notes tell how this came about: what could not be looked at, what was guessed.
+	Notes []string `json:"-"`
 
 	brain        *brain.Brain
 	message      attache.Message
@@ -33,17 +36,16 @@ type explanation struct {
 	asked        contexts.Turn
 	instructions int // code points of the static prompt
 	input        int
-	notes        []string
 }
 
-// ruleSpot is where a rule stands.
-type ruleSpot struct {
+// Spot is where a rule stands.
+type Spot struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
 }
 
-// explainedLink is what one context, with one key, came to.
-type explainedLink struct {
+// Link is what one context, with one key, came to.
+type Link struct {
 	Context attache.ContextID `json:"context"`
 	Entity  attache.EntityKey `json:"entity"`
 	Link    attache.Link      `json:"link"`
@@ -53,7 +55,7 @@ type explainedLink struct {
 	Chars   int               `json:"chars"`
 }
 
-func (x *explanation) pin(p attache.Pin) {
+func (x *Answer) pin(p attache.Pin) {
 	for id, key := range p.Bound {
 		x.Pin[id] = nil
 		if key != "" {
@@ -63,10 +65,10 @@ func (x *explanation) pin(p attache.Pin) {
 }
 
 // carry takes over what the turn would carry.
-func (x *explanation) carry(p mind.Preview) {
+func (x *Answer) carry(p mind.Preview) {
 	x.Tail = string(p.Tail)
 	for _, c := range p.Carried {
-		l := explainedLink{Context: c.Context, Entity: c.Entity, Link: c.Link, Status: c.Status, Why: c.Why, Knob: c.Knob, Chars: c.Chars}
+		l := Link{Context: c.Context, Entity: c.Entity, Link: c.Link, Status: c.Status, Why: c.Why, Knob: c.Knob, Chars: c.Chars}
 		if c.Status != "refused" {
 			l.Why = whyLinked(c)
 		}
@@ -93,15 +95,16 @@ func whyLinked(c mind.CarriedRecord) string {
 	return strings.Join(whys, "; ")
 }
 
-func (x *explanation) printJSON(w io.Writer) error {
+// PrintJSON prints the fixed form.
+func (x *Answer) PrintJSON(w io.Writer) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(x)
 }
 
-// print tells it to a person, in the order in which it was decided.
-func (x *explanation) print(w io.Writer) error {
+// Print tells it to a person, in the order in which it was decided.
+func (x *Answer) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	m := x.message
@@ -122,7 +125,7 @@ func (x *explanation) print(w io.Writer) error {
 			return err
 		}
 	}
-	for i, note := range x.notes {
+	for i, note := range x.Notes {
 		if i == 0 {
 			fmt.Fprintln(w)
 		}
@@ -136,7 +139,7 @@ func (x *explanation) print(w io.Writer) error {
 	return nil
 }
 
-func (x *explanation) rule() string {
+func (x *Answer) rule() string {
 	if x.Rule == nil {
 		return "none: " + x.ruling.Why
 	}
@@ -147,7 +150,7 @@ func (x *explanation) rule() string {
 	return fmt.Sprintf("%s:%d (%s)", x.Rule.File, x.Rule.Line, what)
 }
 
-func (x *explanation) role() string {
+func (x *Answer) role() string {
 	if r, ok := x.brain.Frame.Role(x.Role); ok {
 		return string(x.Role) + ", " + r.Path
 	}
@@ -162,7 +165,7 @@ func yesNo(yes bool, why string) string {
 }
 
 // pins says what the place is held to.
-func (x *explanation) pins() string {
+func (x *Answer) pins() string {
 	var out []string
 	for id, key := range x.Pin {
 		if key == nil {
@@ -179,7 +182,7 @@ func (x *explanation) pins() string {
 }
 
 // printLinks tells which contexts are linked and which are not.
-func (x *explanation) printLinks(w io.Writer) error {
+func (x *Answer) printLinks(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "\nlinks")
 	for _, l := range x.Links {
@@ -199,7 +202,7 @@ func (x *explanation) printLinks(w io.Writer) error {
 }
 
 // printTail ends with what the model would read behind the message.
-func (x *explanation) printTail(w io.Writer) error {
+func (x *Answer) printTail(w io.Writer) error {
 	fmt.Fprintf(w, "\nsizes: instructions %d, message %d, tail %d characters\n", x.instructions, x.input, len([]rune(x.Tail)))
 	if x.Tail == "" {
 		_, err := fmt.Fprintln(w, "tail: nothing")
@@ -210,7 +213,7 @@ func (x *explanation) printTail(w io.Writer) error {
 }
 
 // statusWords says in words what became of a link.
-func statusWords(l explainedLink) string {
+func statusWords(l Link) string {
 	if l.Status == "stub" {
 		return "not attached"
 	}
@@ -218,7 +221,7 @@ func statusWords(l explainedLink) string {
 }
 
 // linkWords tells why, and for a stub what to do about it.
-func (x *explanation) linkWords(l explainedLink) string {
+func (x *Answer) linkWords(l Link) string {
 	file, _ := x.brain.Contexts.File(l.Context)
 	switch {
 	case l.Status == "attached":
@@ -232,7 +235,7 @@ func (x *explanation) linkWords(l explainedLink) string {
 }
 
 // knob names a knob with its value now and the file to write it in.
-func (x *explanation) knob(l explainedLink, file *contexts.File) string {
+func (x *Answer) knob(l Link, file *contexts.File) string {
 	m, role := x.brain.Frame.Manifest.Contexts, x.asked.Role
 	name, key, _ := strings.Cut(l.Knob, ".")
 	if strings.Contains(l.Knob, " of ") { // of a file that is named already

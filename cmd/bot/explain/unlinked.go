@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ const mostUnlinked = 20
 
 // unlinked tells of contexts that nothing linked, and what would link them. Those
 // that the role lists come first.
-func (x *explanation) unlinked() []string {
+func (x *Answer) unlinked() []string {
 	linked := map[attache.ContextID]bool{}
 	for _, l := range x.Links {
 		linked[l.Context] = true
@@ -54,7 +54,7 @@ func (x *explanation) unlinked() []string {
 }
 
 // whyUnlinked says what each word of a context's `when` waits for.
-func (x *explanation) whyUnlinked(f *contexts.File, lists bool) string {
+func (x *Answer) whyUnlinked(f *contexts.File, lists bool) string {
 	var waits []string
 	for _, word := range f.When {
 		switch {
@@ -79,7 +79,7 @@ func (x *explanation) whyUnlinked(f *contexts.File, lists bool) string {
 
 // whyUnbound says why no binding attaches a context here. One that does not attach it
 // for this bot pins it all the same.
-func (x *explanation) whyUnbound(id attache.ContextID) string {
+func (x *Answer) whyUnbound(id attache.ContextID) string {
 	for _, b := range x.asked.Bindings {
 		switch {
 		case b.Context != id:

@@ -1,17 +1,14 @@
-package main
+package explain
 
 import (
-	"context"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"attache"
-	"attache/internal/telegram"
 )
 
 var (
@@ -39,41 +36,23 @@ func marksOf(text string) []attache.Mark {
 
 // username gives the bot's @name for a text in which it may matter: Telegram's word
 // where there is a token, else what the text most likely means by it, with a note.
-func (d *dryRun) username(f *flags, text string) string {
+func (d *dryRun) username(text string) string {
 	names := mentions.FindAllString(text, -1)
 	if len(names) == 0 {
 		return ""
 	}
-	bots := botsOf(d.brain)
-	if name := askName(d.ctx, f, d.place.Bot, len(bots) <= 1); name != "" {
+	if name := d.Username(d.ctx, d.place.Bot); name != "" {
 		return name
 	}
+	only := len(d.Brain.Policy.Bots()) <= 1
 	for _, name := range names {
-		if name = name[1:]; meant(name, d.place.Bot, len(bots) <= 1) {
+		if name = name[1:]; meant(name, d.place.Bot, only) {
 			d.note("@%s is taken for the bot's name: without its token it cannot be asked for", name)
 			return name
 		}
 	}
 	d.note("the bot's @name is not known without its token; @%s would be taken for it", d.place.Bot)
 	return ""
-}
-
-// askName asks Telegram for a bot's name, "" when there is no telling.
-func askName(ctx context.Context, f *flags, bot attache.BotID, only bool) string {
-	token, err := secretEnv(tokenVariable(bot))
-	if err == nil && token.Empty() && only {
-		token, err = secretEnv(tokenPrefix)
-	}
-	if err != nil || token.Empty() || !tokenLooksRight(token.Reveal()) {
-		return ""
-	}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	me, err := telegram.NewClient(telegram.ClientOptions{Bot: bot, Token: token, BaseURL: f.TelegramAPI}).Me(ctx)
-	if err != nil {
-		return ""
-	}
-	return me.Username
 }
 
 // meant reports whether a name can be a bot's: its id, or the name of a bot (they
@@ -121,24 +100,4 @@ func many(n int, thing string) string {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-var negative = regexp.MustCompile(`^-[0-9]+$`)
-
-// joined writes "--chat -1001" as "--chat=-1001": the numbers of groups are negative,
-// and alone they would be taken for flags. What follows "--" is nobody's value.
-func joined(args []string) []string {
-	var out []string
-	for i, a := range args {
-		n := len(out)
-		if a == "--" {
-			return append(out, args[i:]...)
-		}
-		if n > 0 && negative.MatchString(a) && strings.HasPrefix(out[n-1], "--") && !strings.Contains(out[n-1], "=") {
-			out[n-1] += "=" + a
-			continue
-		}
-		out = append(out, a)
-	}
-	return out
 }
