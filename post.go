@@ -25,6 +25,16 @@ type Outgoing struct {
 	Format   Format
 	Buttons  [][]Button // below the last part
 	Origin   *Origin    // what its posts remember; nil: a reply to them links to nothing
+	File     *Upload    // goes out with the first part, whose caption Markdown is; nil for none
+}
+
+// Upload is a file that goes out.
+type Upload struct {
+	Kind string // photo, voice or document: how it is shown, if Telegram takes it so
+	Name string // a plain file name
+	MIME string
+	Says string // what stands for it where only text can, such as "[voice] Good morning"
+	Data []byte
 }
 
 // Button is one button below a post: it opens a URL or sends Data back.
@@ -41,6 +51,7 @@ type Part struct {
 	Params json.RawMessage `json:"params"`
 	Text   string          `json:"text"`   // the part's plain text, for people and ledgers
 	Format Format          `json:"format"` // the form it takes
+	File   *Upload         `json:"-"`      // the file of the call; its parameter is named as the method, sendVoice: voice
 }
 
 // Fate is what became of a send (decisions § 7.5).

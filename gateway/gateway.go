@@ -202,6 +202,12 @@ func (g *Gateway) Say(ctx context.Context, turn int64, call string, what attache
 	return g.posts.Say(ctx, turn, call, what)
 }
 
+// Again tells what became of a tool call that an earlier execution of its turn
+// posted for, and goes on with it; false: it had not. See posts.Office.
+func (g *Gateway) Again(ctx context.Context, turn int64, call string) (posts.Said, bool, error) {
+	return g.posts.Again(ctx, turn, call)
+}
+
 // Hold keeps a pause that Telegram asked for. It is tied to no call: the pause
 // outlives what ran into it.
 func (g *Gateway) Hold(h attache.Hold) { g.posts.Hold(g.ctx, h) }

@@ -2,6 +2,7 @@ package posts_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +124,34 @@ func TestAnOriginOutlivesACrash(t *testing.T) {
 	r.until("the card is sent", func() bool { return heir.Idle() })
 	if diff := cmp.Diff([]posts.Posted{posted(here(), "card", 1004)}, r.known); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A tool asks first what became of its call, and what was begun is gone on with.
+func TestAgain(t *testing.T) {
+	r := newRoom(t)
+	if said, found, err := r.office("one").Again(t.Context(), 7, "c1"); found || err != nil {
+		t.Errorf("said %+v, %v, %v", said, found, err)
+	}
+	if _, err := r.office("dead").Say(t.Context(), 7, "c1", withOrigin("a|b", "")); err != nil {
+		t.Fatal(err)
+	}
+	r.exec(`update attache.posts set state = case part when 0 then 'sent' else 'intent' end, done = null`)
+	for range 2 {
+		said, found, err := r.office("two").Again(t.Context(), 7, "c1")
+		if err != nil || !found || said.Fate != attache.FateSent || said.Place != here() || !slices.Equal(said.Messages, []attache.MessageID{1001, 1003}) {
+			t.Errorf("said %+v, %v, %v", said, found, err)
+		}
+		if diff := cmp.Diff(rating(), said.Origin); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if got := r.m.Texts(t, 3); !slices.Equal(got, []string{"a", "b", "b"}) {
+		t.Errorf("posts %q", got)
+	}
+	r.exec(`update attache.posts set bot = 'gone'`)
+	if _, found, err := r.office("two").Again(t.Context(), 7, "c1"); err == nil || !found {
+		t.Errorf("found %v, %v: what a bot said that is gone is not known", found, err)
 	}
 }
 

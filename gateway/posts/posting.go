@@ -148,7 +148,7 @@ func (p *posting) finish(ctx context.Context, i int, put func(context.Context, s
 // note adds what became of a part to what is said. An unknown part outweighs a
 // refused one: it may be there to be read.
 func (p *posting) note(r row, d attache.Delivery) {
-	p.said.Place = r.place
+	p.said.Place, p.said.Origin = r.place, r.origin
 	p.said.Parts = len(p.rows)
 	p.said.Messages = append(p.said.Messages, d.Messages...)
 	if d.Fate == attache.FateSent || d.Fate == attache.FateUnknown {

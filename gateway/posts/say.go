@@ -2,6 +2,7 @@ package posts
 
 import (
 	"context"
+	"fmt"
 
 	"attache"
 	"attache/internal/engine"
@@ -26,10 +27,11 @@ type Answer struct {
 type Said struct {
 	Place    attache.Place // where it went: a migrated group has another number now
 	Messages []attache.MessageID
-	Fate     attache.Fate // sent only if every part was; unknown if that of any part is
-	Why      string       // of the part that gave Fate; empty when all were sent
-	Parts    int          // 0: nothing was left to say once the text was formatted
-	Taken    int          // parts that Telegram took, or may have taken
+	Fate     attache.Fate    // sent only if every part was; unknown if that of any part is
+	Why      string          // of the part that gave Fate; empty when all were sent
+	Parts    int             // 0: nothing was left to say once the text was formatted
+	Taken    int             // parts that Telegram took, or may have taken
+	Origin   *attache.Origin // what the posts remember; nil for none
 }
 
 // Answer says a turn's answer. What an earlier execution of the turn wrote down is
@@ -86,6 +88,21 @@ func (o *Office) Say(ctx context.Context, turn int64, call string, what attache.
 	}
 	err = p.all(ctx)
 	return p.said, err
+}
+
+// Again goes on with what an earlier execution of a turn wrote down for a tool call,
+// and tells what became of it. It is asked before the call is judged anew: what was
+// said by the rules of its time stays said. false: nothing was written down.
+func (o *Office) Again(ctx context.Context, turn int64, call string) (Said, bool, error) {
+	p := &posting{o: o, turn: turn, call: call, said: Said{Fate: attache.FateSent}}
+	if err := p.recall(ctx); err != nil || len(p.rows) == 0 {
+		return Said{}, false, err
+	}
+	if p.courier = o.courier(p.rows[0].place.Bot); p.courier == nil {
+		return Said{}, true, fmt.Errorf("what a tool said before is not gone on with: %w", notServed(p.rows[0].place.Bot))
+	}
+	err := p.all(ctx)
+	return p.said, true, err
 }
 
 // open begins a posting in a place whose bot this process serves.

@@ -31,6 +31,22 @@ type Deps struct {
 	// An *attache.Error of the kinds usage, refused or notfound says that nothing was
 	// sent. After any other error nobody knows.
 	Post func(context.Context, PostRequest) (PostResult, error)
+
+	// Again tells what became of a call that an earlier execution of its turn posted
+	// for, and goes on with it; false: it had not.
+	Again func(ctx context.Context, turn int64, call string) (PostResult, bool, error)
+
+	// Bots gives the bots whose rules name a chat, for a run that belongs to no bot.
+	Bots func(attache.ChatID) []attache.BotID
+
+	// Lets says why a call may not act on a place, "" when it may: what a pinned
+	// place lets out (decisions § 3.15). The answer is one clause.
+	Lets func(ctx context.Context, c attache.Call, to attache.Place) (refusal string, err error)
+
+	// Origin gives what a call's post to a place remembers, nil for nothing; or one
+	// clause on why it is not sent as it is (decisions § 2). It is asked for every
+	// send: one that names nothing carries the reach of its run.
+	Origin func(ctx context.Context, c attache.Call, to attache.Place, about attache.About) (o *attache.Origin, refusal string, err error)
 }
 
 // PostRequest asks for a post. Turn and Call together are its key: the same key
@@ -45,8 +61,9 @@ type PostRequest struct {
 type PostResult struct {
 	Place    attache.Place // where it went: a migrated group has another number now
 	Messages []attache.MessageID
-	Fate     attache.Fate // sent only if every part was; unknown if that of any part is
-	Why      string       // why it was not sent, for a person; empty when it was
+	Fate     attache.Fate    // sent only if every part was; unknown if that of any part is
+	Why      string          // why it was not sent, for a person; empty when it was
+	Origin   *attache.Origin // what the post remembers; nil for nothing
 }
 
 // Tools gives all tools of this package.

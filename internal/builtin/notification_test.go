@@ -20,6 +20,15 @@ type world struct {
 	asked  []PostRequest
 	result PostResult
 	err    error
+
+	about   []attache.About // of each send that Origin was asked for
+	origin  *attache.Origin
+	refused string                // what Origin says
+	pinned  string                // what Lets says
+	bots    []attache.BotID       // that rule every chat
+	again   map[string]PostResult // by call: what an earlier execution said
+	broken  error                 // of Lets
+	lost    error                 // of Again
 }
 
 // deps has rules for three chats under nova.
@@ -35,6 +44,16 @@ func (w *world) deps() Deps {
 				result = PostResult{Place: r.Say.Place, Messages: []attache.MessageID{811, 812}, Fate: attache.FateSent}
 			}
 			return result, w.err
+		},
+		Again: func(_ context.Context, _ int64, call string) (PostResult, bool, error) {
+			r, found := w.again[call]
+			return r, found, w.lost
+		},
+		Bots: func(attache.ChatID) []attache.BotID { return w.bots },
+		Lets: func(context.Context, attache.Call, attache.Place) (string, error) { return w.pinned, w.broken },
+		Origin: func(_ context.Context, _ attache.Call, _ attache.Place, about attache.About) (*attache.Origin, string, error) {
+			w.about = append(w.about, about)
+			return w.origin, w.refused, nil
 		},
 	}
 }
@@ -109,7 +128,7 @@ func TestMistakesSendNothing(t *testing.T) {
 		change     func(*attache.Call)
 	}{
 		{args: `{}`, want: "notification_send was not run: argument text is missing; it must be a string"},
-		{args: `{"text":"Hi","about":{"context":"x"}}`, want: `notification_send was not run: there is no argument "about"; the right ones are buttons, chat, text, thread`},
+		{args: `{"text":"Hi","abuot":{"context":"x"}}`, want: `notification_send was not run: there is no argument "abuot"; did you mean about?`},
 		{args: `{"text":" \n\t"}`, want: nothing + "the text is empty; give something to say"},
 		{args: `{"text":"Hi","chat":-1003}`, want: nothing + "tg:chat:-1003 has no rule in access.yaml for the bot nova; only a person can add one, so choose another chat"},
 		{args: `{"text":"Hi","chat":"tg:chat:-1003","thread":42}`, want: nothing + "tg:chat:-1003 has no rule in access.yaml for the bot nova; only a person can add one, so choose another chat"},
@@ -128,8 +147,8 @@ func TestMistakesSendNothing(t *testing.T) {
 		{args: `{"text":"Hi","buttons":[[{"text":"ap:x1:y"}]]}`, want: nothing + `buttons[0][0] has data that begins with "ap:", which is kept for approvals; begin it otherwise`},
 		{args: `{"text":"Hi","buttons":[[{"text":"a","url":"x.io"}]]}`, want: nothing + "buttons[0][0] has a url that Telegram does not open; write https://…, http://… or tg://…"},
 		{args: `{"text":"Hi","buttons":[[{"text":"a","url":"javascript:alert(1)"}]]}`, want: nothing + "buttons[0][0] has a url that Telegram does not open; write https://…, http://… or tg://…"},
-		{args: `{"text":"Hi","buttons":[[` + list(9) + `]]}`, want: nothing + "buttons[0] has 9 buttons and a row holds at most 8; use more rows"},
-		{args: `{"text":"Hi","buttons":[` + strings.TrimSuffix(strings.Repeat("["+list(8)+"],", 13), ",") + `]}`, want: nothing + "there are 104 buttons and a message holds at most 100; give fewer"},
+		{args: `{"text":"Hi","buttons":[[` + buttonList(9) + `]]}`, want: nothing + "buttons[0] has 9 buttons and a row holds at most 8; use more rows"},
+		{args: `{"text":"Hi","buttons":[` + strings.TrimSuffix(strings.Repeat("["+buttonList(8)+"],", 13), ",") + `]}`, want: nothing + "there are 104 buttons and a message holds at most 100; give fewer"},
 	} {
 		w := &world{}
 		change := c.change
@@ -143,7 +162,7 @@ func TestMistakesSendNothing(t *testing.T) {
 	}
 }
 
-func list(n int) string {
+func buttonList(n int) string {
 	return strings.TrimSuffix(strings.Repeat(`{"text":"a"},`, n), ",")
 }
 
@@ -242,7 +261,7 @@ func TestWhatTheModelIsOffered(t *testing.T) {
 			t.Errorf("%s has no description", name)
 		}
 	}
-	if want := `{"type":"object","properties":{"text":{`; !strings.HasPrefix(string(tool.Schema), want) || !reflect.DeepEqual(schema.Required, []string{"text"}) || len(schema.Properties) != 4 {
+	if want := `{"type":"object","properties":{"text":{`; !strings.HasPrefix(string(tool.Schema), want) || !reflect.DeepEqual(schema.Required, []string{"text"}) || len(schema.Properties) != 5 {
 		t.Errorf("the schema is %s", tool.Schema)
 	}
 }
