@@ -21,6 +21,11 @@ type Binding struct {
 	Line    int             // of the first line that says it
 }
 
+// Plain gives it in the form in which it links and pins.
+func (b Binding) Plain() attache.Binding {
+	return attache.Binding{Context: b.Context, Key: b.Key, Static: true, Thread: b.Thread, Bots: b.Bots}
+}
+
 // A spot is where a binding stands: a whole chat, or one thread of it.
 type spot struct {
 	chat   attache.ChatID

@@ -16,7 +16,7 @@ import (
 var migrations embed.FS
 
 // Store keeps the bindings that tools make, in the table attache.bindings. It keeps
-// them and judges nothing: Judge says before what may be bound. An error of its
+// them and judges nothing: Binder says before what may be bound. An error of its
 // methods says that the database did not do its part, unless told otherwise.
 type Store struct{ db *store.DB }
 
@@ -137,7 +137,7 @@ func (s *Store) At(ctx context.Context, places ...attache.Place) ([]attache.Bind
 	}
 	out := make([]attache.Binding, len(ties))
 	for i, t := range ties {
-		out[i] = t.Binding()
+		out[i] = t.Plain()
 	}
 	return out, nil
 }

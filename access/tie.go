@@ -44,8 +44,8 @@ type Tie struct {
 	At      time.Time         // when, by the database's clock
 }
 
-// Binding gives the tie in the form in which it links and pins.
-func (t Tie) Binding() attache.Binding {
+// Plain gives the tie in the form in which it links and pins.
+func (t Tie) Plain() attache.Binding {
 	b := attache.Binding{Context: t.Context, Key: t.Key, Thread: !t.Whole}
 	if t.Bot != "" {
 		b.Bots = []attache.BotID{t.Bot}
