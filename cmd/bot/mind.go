@@ -11,7 +11,6 @@ import (
 	"attache/gateway"
 	"attache/gateway/mind"
 	"attache/internal/brain"
-	"attache/internal/builtin"
 	"attache/internal/engine"
 	"attache/internal/model"
 	"attache/internal/usage"
@@ -31,7 +30,7 @@ func (p *program) newMind(ctx context.Context) (*mind.Mind, error) {
 	}
 	return mind.New(ctx, mind.Options{
 		DB: p.db.DB, Talks: p.talks, Tools: p.tools, Log: p.log, Now: time.Now,
-		Brain: p.brain.Current, Ruling: p.ruling, Bindings: p.bindings, Read: p.read, Model: p.model, Transcribe: p.transcribe,
+		Brain: p.brain.Current, Ruling: p.ruling, Bindings: p.bindings, Parents: p.parents, Read: p.read, Model: p.model, Transcribe: p.transcribe,
 		Fetch: p.fetch, Draft: p.draft, Usage: p.account,
 	})
 }
@@ -39,8 +38,12 @@ func (p *program) newMind(ctx context.Context) (*mind.Mind, error) {
 // answer answers a turn: with its own words if the brain says `model: echo`, by the
 // mind otherwise.
 func (p *program) answer(ctx context.Context, run engine.Run, t gateway.Turn) (gateway.Answer, error) {
-	if len(t.Messages) > 0 {
-		b := p.brain.Current()
+	b := p.brain.Current()
+	if t.Task != nil {
+		if role, ok := b.Frame.Role(t.Task.Agent); ok && modelOf(b, role).Model == echoModel {
+			return gateway.Answer{Markdown: t.Task.Input, Format: p.ruling(b, t.Place, "").Format, Origin: &attache.Origin{Run: t.Task.Run.String(), Feature: t.Task.Feature}}, nil
+		}
+	} else if len(t.Messages) > 0 {
 		r := p.ruling(b, t.Place, t.Messages[0].Chat.Kind)
 		if role, ok := b.Frame.Role(r.Role); ok && r.Ruled() && modelOf(b, role).Model == echoModel {
 			a := echo(t)
@@ -54,14 +57,28 @@ func (p *program) answer(ctx context.Context, run engine.Run, t gateway.Turn) (g
 	return p.mind.Answer(ctx, run, t)
 }
 
-// bindings gives what access.yaml binds a place to. Where a group became a
-// supergroup the file may still name the old number (decisions § 3.8).
-func (p *program) bindings(b *brain.Brain, place attache.Place) []attache.Binding {
+// bindings gives what access.yaml and tools bind a place to. Where a group became a
+// supergroup the file may still name the old number (decisions § 3.8). A database
+// that is away is waited for; if what tools bound cannot be read for another reason,
+// unread says so, and no context with a key is let in (decisions § 3.6).
+func (p *program) bindings(ctx context.Context, b *brain.Brain, place attache.Place) (list []attache.Binding, unread bool) {
 	chat := place.Chat
 	if old, ok := p.gateway.Formerly(place.Bot, chat); ok && !b.Policy.Mentions(chat) {
 		chat = old
 	}
-	return bound(b, chat, place.Thread)
+	list = bound(b, chat, place.Thread)
+	var ties []attache.Binding
+	err := p.db.Retry(ctx, "reading what a place is bound to", func(ctx context.Context) (err error) {
+		ties, err = p.ties.At(ctx, place)
+		return err
+	})
+	if err != nil {
+		if ctx.Err() == nil {
+			p.log.Error("what a place is bound to cannot be read", "bot", place.Bot, "chat", place.Chat, "thread", place.Thread, "err", err)
+		}
+		return list, true
+	}
+	return append(list, ties...), false
 }
 
 // bound gives what access.yaml binds a chat's thread to.
@@ -171,25 +188,6 @@ func (p *program) fetch(ctx context.Context, id attache.BotID, m attache.Media) 
 // draft begins the draft of a private answer.
 func (p *program) draft(place attache.Place, turn int64, f attache.Format) mind.Draft {
 	return p.bot(place.Bot).sender.Draft(place, turn, f)
-}
-
-// ruled reports whether a tool may post in a place: its chat has a rule under its
-// bot. The rule `dm` is one for many chats, so there the person must be let in too:
-// otherwise a model could be talked into writing to anybody who ever wrote to the bot.
-func (p *program) ruled(place attache.Place) bool {
-	r := p.ruling(p.brain.Current(), place, "")
-	if !r.Ruled() || !place.Chat.Private() {
-		return r.Ruled()
-	}
-	admitted, _ := r.Admits(attache.UserID(int64(place.Chat)))
-	return admitted
-}
-
-// post says something for a tool call.
-func (p *program) post(ctx context.Context, r builtin.PostRequest) (builtin.PostResult, error) {
-	r.Say.Format = p.ruling(p.brain.Current(), r.Say.Place, "").Format
-	said, err := p.gateway.Say(ctx, r.Turn, r.Call, r.Say)
-	return builtin.PostResult{Place: said.Place, Messages: said.Messages, Fate: said.Fate, Why: said.Why}, err
 }
 
 // account records what an exchange with a model took and cost.

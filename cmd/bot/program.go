@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"attache"
+	"attache/access"
 	"attache/gateway"
 	"attache/gateway/mind"
 	"attache/gateway/posts"
@@ -24,6 +25,7 @@ import (
 	"attache/internal/telegram/updates"
 	"attache/internal/usage"
 	"attache/internal/views"
+	"attache/origins"
 )
 
 // program is a running Attaché: the wiring of `run` and `demo`. The order of its
@@ -38,6 +40,8 @@ type program struct {
 	webhook *updates.Webhook // for all of them
 	brain   *brain.Holder
 	talks   *conversation.Store
+	origins *origins.Store
+	ties    *access.Store // bindings that tools made
 	mind    *mind.Mind
 	views   atomic.Pointer[views.Reader] // nil until the brain names a view
 
@@ -104,6 +108,12 @@ func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.
 	if p.talks, err = conversation.Open(ctx, p.db.DB); err != nil {
 		return err
 	}
+	if p.origins, err = origins.Open(ctx, p.db.DB); err != nil {
+		return err
+	}
+	if p.ties, err = access.OpenStore(ctx, p.db.DB); err != nil {
+		return err
+	}
 	if p.mind, err = p.newMind(ctx); err != nil {
 		return err
 	}
@@ -116,7 +126,8 @@ func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.
 		},
 		Moved:       p.moved,
 		Dropped:     func(ctx context.Context, turn int64) error { return p.talks.Drop(ctx, turn) },
-		Posted:      func(context.Context, store.Tx, posts.Posted) error { return nil },
+		Posted:      p.posted,
+		RunEnded:    p.runEnded,
 		CountUpdate: p.metrics.update, CountTurn: p.metrics.turn, CountPost: p.metrics.post,
 		Keep:   p.keep,
 		Forget: p.forget,
@@ -155,12 +166,21 @@ func (p *program) forget(ctx context.Context, before time.Time) error {
 	if err := p.mind.Forget(ctx, before); err != nil {
 		return err
 	}
+	if err := p.origins.Forget(ctx, p.brain.Current().Frame.Manifest.MessageOrigins.RetentionDays); err != nil {
+		return err
+	}
 	return p.talks.Forget(ctx, before)
 }
 
 // moved carries what other owners keep of a group to its new number.
 func (p *program) moved(ctx context.Context, tx store.Tx, bot attache.BotID, m attache.Migration) error {
 	if err := p.talks.Migrate(ctx, tx, bot, m.From, m.To); err != nil {
+		return err
+	}
+	if err := p.origins.Move(ctx, tx, bot, m); err != nil {
+		return err
+	}
+	if err := p.ties.Move(ctx, tx, bot, m); err != nil {
 		return err
 	}
 	return usage.Move(ctx, tx, bot, m)

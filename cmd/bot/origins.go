@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"attache"
+	"attache/contexts"
+	"attache/gateway/mind"
+	"attache/gateway/posts"
+	"attache/internal/brain"
+	"attache/internal/conversation"
+	"attache/internal/store"
+	"attache/origins"
+)
+
+// posted keeps what was said with an origin, in the transaction that records it as
+// sent: what a reply to it brings back, and for a run's words their place in the
+// history of where they stand (decisions § 3.11).
+func (p *program) posted(ctx context.Context, tx store.Tx, said posts.Posted) error {
+	if err := p.origins.Put(ctx, tx, origins.Post{Place: said.Place, Messages: said.Messages, Origin: said.Origin}); err != nil {
+		return err
+	}
+	if said.Origin.Run == "" || said.Text == "" {
+		return nil
+	}
+	return p.talks.Post(ctx, tx, conversation.Aside{Place: said.Place, Key: said.Origin.Pinned, Mark: said.Origin.Run, Text: said.Text})
+}
+
+// parents tells what posts of a place brought with them that are replied to.
+func (p *program) parents(ctx context.Context, b *brain.Brain, at attache.Place, ids []attache.MessageID) (map[attache.MessageID]mind.Parent, error) {
+	records, err := p.origins.Of(ctx, at.Bot, at.Chat, ids)
+	if err != nil {
+		return nil, err
+	}
+	days := b.Frame.Manifest.MessageOrigins.RetentionDays
+	out := make(map[attache.MessageID]mind.Parent, len(ids))
+	for _, id := range ids {
+		reach, why := origins.FromReply(records, id, days)
+		out[id] = mind.Parent{Reach: reach, Why: why, Lines: records[id].Origin.Lines}
+	}
+	return out, nil
+}
+
+// origin decides what a tool's send remembers, or refuses it (decisions § 2).
+func (p *program) origin(ctx context.Context, c attache.Call, to attache.Place, about attache.About) (*attache.Origin, string, error) {
+	b := p.brain.Current()
+	at, target := p.pin(ctx, b, c.Place), p.pin(ctx, b, to)
+	o, left, refusal := origins.ForSend(origins.Send{
+		Run: c.Run, About: about, At: at, To: target, Role: c.Role,
+		Fact:   func(id attache.ContextID) (attache.ContextFact, string) { return factOf(b.Contexts, id) },
+		Admits: b.Admission(c.Role).Admits,
+	})
+	for _, l := range left {
+		p.log.Info("a context is left out of what a reply brings back", "turn", c.Turn, "why", l.Entry.String()+": "+l.Why)
+	}
+	if o != nil && !target.Unread {
+		o.Pinned = target.String()
+	}
+	return o, refusal, nil
+}
+
+// lets says why a turn may not write into another place (decisions § 3.15): what is
+// held to a key leaves its place only for one with the same key, or for an owner.
+// Approvals, which could let it, are not there yet, so it is refused.
+func (p *program) lets(ctx context.Context, c attache.Call, to attache.Place) (refusal string, err error) {
+	b := p.brain.Current()
+	if c.Place.Chat == 0 || to.Chat == c.Place.Chat && to.Thread == c.Place.Thread {
+		return "", nil
+	}
+	at, target := p.pin(ctx, b, c.Place), p.pin(ctx, b, to)
+	switch {
+	case at.Unread || target.Unread:
+		return "what this place and that one are bound to cannot be read now; try again later", nil
+	case len(at.Bound) == 0, at.String() == target.String():
+		return "", nil
+	case to.Chat.Private() && b.Policy.Owner(attache.UserID(int64(to.Chat))):
+		return "", nil
+	}
+	return fmt.Sprintf("this place is bound to %s, so what is said here may go to %s only with an owner's approval, which this version cannot ask for; write here, or to an owner in private", at, to.Chat), nil
+}
+
+// pin is what a place holds a bot to. A run without a place is held to nothing.
+func (p *program) pin(ctx context.Context, b *brain.Brain, at attache.Place) attache.Pin {
+	if at.Chat == 0 {
+		return attache.Pin{}
+	}
+	bindings, unread := p.bindings(ctx, b, at)
+	pin := attache.NewPin(at.Bot, bindings)
+	pin.Unread = unread
+	return pin
+}
+
+// factOf gives what is to be known of a context, or why there is none.
+func factOf(l *contexts.Library, id attache.ContextID) (attache.ContextFact, string) {
+	f, why := l.File(id)
+	if f == nil {
+		return attache.ContextFact{}, why
+	}
+	return f.ContextFact, ""
+}
