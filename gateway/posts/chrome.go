@@ -18,6 +18,9 @@ const ChromeWaits = `exists (select 1 from attache.posts where turn is null and 
 // PutChrome writes down something that the engine itself says, in the transaction
 // of the reason why it is said. SendChrome sends it after the commit.
 func (o *Office) PutChrome(ctx context.Context, tx store.Tx, what attache.Outgoing) error {
+	if what.File != nil {
+		return errors.New("the engine itself sends no files")
+	}
 	for _, p := range o.forms.Compose(what) {
 		if _, err := tx.Exec(ctx, `
 			insert into attache.posts (part, bot, chat, thread, method, params, text, format, state, executor, origin)

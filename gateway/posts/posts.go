@@ -2,8 +2,9 @@
 // and one fate for each part.
 //
 // The data, all in this package's tables (migrations/): `posts`, one row a part,
-// which goes from `intent` over `sending` to what became of it, and `holds`, the
-// pauses that Telegram asked for. Between `sending` and the result lies the call
+// which goes from `intent` over `sending` to what became of it, with the origin that
+// it remembers; `post_files`, the file of a part until it has come to its end; and
+// `holds`, the pauses that Telegram asked for. Between `sending` and the result lies the call
 // itself, and nobody can make the two one: a process that dies there leaves a post
 // of unknown fate. It is reported and never repeated, because a line in the log is
 // a smaller evil than an answer said twice (decisions § 7.5).

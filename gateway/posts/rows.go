@@ -56,8 +56,10 @@ func (p *posting) recall(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.rows, err = pgx.CollectRows(rows, readRow)
-		return err
+		if p.rows, err = pgx.CollectRows(rows, readRow); err != nil {
+			return err
+		}
+		return p.o.fetchFiles(ctx, p.rows)
 	})
 }
 
@@ -79,8 +81,8 @@ func (p *posting) intend(ctx context.Context, parts []attache.Part, origin *atta
 	}
 	// The write is repeated when its outcome was lost. `do update` and not `do
 	// nothing`: only an updated row tells its id.
-	err := p.o.db.Retry(ctx, "writing posts down", func(ctx context.Context) error {
-		ids, err := p.o.db.Pool().Query(ctx, `
+	write := func(ctx context.Context, db querier) error {
+		ids, err := db.Query(ctx, `
 			insert into attache.posts (turn, call, part, bot, chat, thread, method, params, text, format, state, executor, origin)
 			select $1::bigint, $8, v.n - 1, $9, $10, $11, v.method, v.params, v.text, v.format, v.state, $2::text, $12
 			from unnest($3::text[], $4::bytea[], $5::text[], $6::text[], $7::text[])
@@ -94,9 +96,25 @@ func (p *posting) intend(ctx context.Context, parts []attache.Part, origin *atta
 			return err
 		}
 		return number(ids, rows)
+	}
+	err := p.o.db.Retry(ctx, "writing posts down", func(ctx context.Context) error {
+		if !filed(rows) {
+			return write(ctx, p.o.db.Pool())
+		}
+		return p.o.db.InTx(ctx, func(tx store.Tx) error {
+			if err := write(ctx, tx); err != nil {
+				return err
+			}
+			return putFiles(ctx, tx, rows)
+		})
 	})
 	p.rows = rows
 	return err
+}
+
+// querier is a connection of the pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
 // number gives written rows their ids; ErrTaken when not every row was written.
@@ -155,6 +173,9 @@ func (o *Office) putResult(ctx context.Context, tx store.Tx, r row, d attache.De
 	}
 	_, err := tx.Exec(ctx, `update attache.posts set state = $2, messages = $3, why = $4, done = now() where id = $1`,
 		r.id, string(d.Fate), messages, clean(d.Why))
+	if err == nil {
+		err = dropFile(ctx, tx, r)
+	}
 	if err != nil || r.origin == nil || d.Fate != attache.FateSent || len(d.Messages) == 0 {
 		return err
 	}

@@ -42,8 +42,10 @@ func (o *Office) Inherit(ctx context.Context, tx store.Tx, dead []string) (lost 
 // what its tools wanted to say.
 func (o *Office) DropIntents(ctx context.Context, turn int64) error {
 	return o.db.Retry(ctx, "dropping posts", func(ctx context.Context) error {
-		_, err := o.db.Pool().Exec(ctx, `update attache.posts set state = 'dropped', why = 'the turn was stopped', done = now()
-			where turn = $1 and state = 'intent'`, turn)
+		_, err := o.db.Pool().Exec(ctx, `
+			with dropped as (update attache.posts set state = 'dropped', why = 'the turn was stopped', done = now()
+				where turn = $1 and state = 'intent' returning id)
+			delete from attache.post_files where post in (select id from dropped)`, turn)
 		return err
 	})
 }

@@ -25,6 +25,7 @@ type Post struct {
 	Reply  attache.MessageID
 	Text   string
 	Format attache.Format
+	File   string `json:"-"` // "name: what is in it"
 }
 
 // Messenger is a courier. Its fields are set before it is used.
@@ -67,6 +68,9 @@ func (m *Messenger) Deliver(_ context.Context, p attache.Part) attache.Delivery 
 		}
 	}
 	x := read(p)
+	if p.File != nil {
+		x.File = p.File.Name + ": " + string(p.File.Data)
+	}
 	m.posts = append(m.posts, x)
 	return attache.Delivery{Fate: attache.FateSent, Messages: []attache.MessageID{attache.MessageID(1000 + len(m.posts))}, Thread: x.Thread}
 }
@@ -103,7 +107,7 @@ func (m *Messenger) Wait(t *testing.T, n int) []Post {
 func Forms() posts.Forms { return posts.Forms{Compose: compose, Simpler: simpler, Retarget: retarget} }
 
 func compose(o attache.Outgoing) []attache.Part {
-	if strings.TrimSpace(o.Markdown) == "" {
+	if strings.TrimSpace(o.Markdown) == "" && o.File == nil {
 		return nil
 	}
 	texts := strings.Split(o.Markdown, "|")
@@ -118,12 +122,13 @@ func compose(o attache.Outgoing) []attache.Part {
 		}
 		parts = append(parts, attache.Part{Method: "say", Params: write(x), Text: text, Format: o.Format})
 	}
+	parts[0].File = o.File
 	return parts
 }
 
 func simpler(p attache.Part) []attache.Part {
 	x := read(p)
-	o := attache.Outgoing{Place: attache.Place{Chat: x.Chat, Thread: x.Thread}, Markdown: p.Text, ReplyTo: x.Reply}
+	o := attache.Outgoing{Place: attache.Place{Chat: x.Chat, Thread: x.Thread}, Markdown: p.Text, ReplyTo: x.Reply, File: p.File}
 	switch p.Format {
 	case attache.FormatRich:
 		o.Format = attache.FormatEntities
