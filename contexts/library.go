@@ -157,6 +157,13 @@ func (l *Library) File(id attache.ContextID) (file *File, why string) {
 	return nil, fmt.Sprintf("there is no context %q", id)
 }
 
+// Known reports whether a file of the brain has the id, whether or not it loads: one
+// that does not is named as the mistake that it is, and need not be named again
+// wherever it is used.
+func (l *Library) Known(id attache.ContextID) bool {
+	return l.files[id] != nil || l.absent[id] != ""
+}
+
 // Claims reports whether a context carries a view, so that no agent state shows it
 // (matrix F9). Contexts that do not load claim what could be read of their data.
 func (l *Library) Claims(view string) bool { return l.claims[view] }
