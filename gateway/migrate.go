@@ -141,6 +141,17 @@ func OldNumber(ctx context.Context, db *store.DB, bot attache.BotID, chat attach
 	return old, err == nil, err
 }
 
+// NewNumber gives the number that a chat has now, which is its own unless it was a
+// group that any of the bots saw become a supergroup. Files, old messages and what a
+// model remembers still name the old number.
+func NewNumber(ctx context.Context, db *store.DB, chat attache.ChatID) (now attache.ChatID, err error) {
+	err = db.Pool().QueryRow(ctx, `select new_chat from attache.chat_aliases where old_chat = $1 limit 1`, chat).Scan(&now)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return chat, nil
+	}
+	return now, err
+}
+
 // load reads the recorded migrations. There are few: a group moves once.
 func (f *formers) load(ctx context.Context) error {
 	rows, err := f.db.Pool().Query(ctx, `select bot, new_chat, old_chat from attache.chat_aliases`)
