@@ -2,6 +2,8 @@ package access
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"attache"
@@ -169,4 +171,9 @@ func replace[T any](into *T, given *T) {
 	if given != nil {
 		*into = *given
 	}
+}
+
+// People gives who is let in besides the owners: everyone, or those listed, sorted.
+func (r Ruling) People() (everyone bool, listed []attache.PersonID) {
+	return r.people.everyone, slices.Sorted(maps.Keys(r.people.listed))
 }
