@@ -66,6 +66,7 @@ type Reply struct {
 	Text     string    `json:"text,omitempty"`     // the parent's text, as reference
 	Quote    string    `json:"quote,omitempty"`    // the part the person quoted, if any
 	External bool      `json:"external,omitempty"` // the parent stands in another chat
+	Chat     ChatID    `json:"chat,omitempty"`     // that other chat, if Telegram names it
 }
 
 // Media is one file that came with a message.

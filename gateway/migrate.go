@@ -17,6 +17,10 @@ import (
 // number and stays.
 const moved = `case when message > 0 then message - (1::bigint << 40) else message end`
 
+// Moved is the number that a group's message has in the supergroup, for those who
+// look it up by the number that it had; see moved.
+func Moved(id attache.MessageID) attache.MessageID { return id - 1<<40 }
+
 // migrate moves everything of a group to the number it has as a supergroup, in
 // the transaction that handles the notice (decisions § 3.8). Telegram tells it
 // twice, once in each chat, and a refused send tells it too: the second time does

@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"attache"
 	"attache/contexts"
+	"attache/gateway"
 	"attache/gateway/mind"
 	"attache/gateway/posts"
 	"attache/internal/brain"
@@ -27,17 +30,28 @@ func (p *program) posted(ctx context.Context, tx store.Tx, said posts.Posted) er
 	return p.talks.Post(ctx, tx, conversation.Aside{Place: said.Place, Key: said.Origin.Pinned, Mark: said.Origin.Run, Text: said.Text})
 }
 
-// parents tells what posts of a place brought with them that are replied to.
-func (p *program) parents(ctx context.Context, b *brain.Brain, at attache.Place, ids []attache.MessageID) (map[attache.MessageID]mind.Parent, error) {
-	records, err := p.origins.Of(ctx, at.Bot, at.Chat, ids)
+// parents tells what posts of a place brought with them that are replied to. A post
+// of another chat brings nothing (decisions § 3.9), unless it is the same group by
+// the number that it had before it became a supergroup.
+func (p *program) parents(ctx context.Context, b *brain.Brain, at attache.Place, of []mind.Post) (map[mind.Post]mind.Parent, error) {
+	former, moved := p.gateway.Formerly(at.Bot, at.Chat)
+	ids := map[mind.Post]attache.MessageID{}
+	for _, post := range of {
+		switch {
+		case post.Chat == at.Chat:
+			ids[post] = post.ID
+		case moved && post.Chat == former:
+			ids[post] = gateway.Moved(post.ID)
+		}
+	}
+	records, err := p.origins.Of(ctx, at.Bot, at.Chat, slices.Collect(maps.Values(ids)))
 	if err != nil {
 		return nil, err
 	}
-	days := b.Frame.Manifest.MessageOrigins.RetentionDays
-	out := make(map[attache.MessageID]mind.Parent, len(ids))
-	for _, id := range ids {
-		reach, why := origins.FromReply(records, id, days)
-		out[id] = mind.Parent{Reach: reach, Why: why, Lines: records[id].Origin.Lines}
+	out := map[mind.Post]mind.Parent{}
+	for post, id := range ids {
+		reach, why := origins.FromReply(records, id, b.Frame.Manifest.MessageOrigins.RetentionDays)
+		out[post] = mind.Parent{Reach: reach, Why: why, Lines: records[id].Origin.Lines}
 	}
 	return out, nil
 }

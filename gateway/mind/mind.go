@@ -52,7 +52,7 @@ type Options struct {
 	// that those of tools cannot be known now.
 	Bindings func(ctx context.Context, b *brain.Brain, p attache.Place) (list []attache.Binding, unread bool)
 	// Parents gives what posts of a place brought with them that messages reply to.
-	Parents func(ctx context.Context, b *brain.Brain, p attache.Place, ids []attache.MessageID) (map[attache.MessageID]Parent, error)
+	Parents func(ctx context.Context, b *brain.Brain, p attache.Place, of []Post) (map[Post]Parent, error)
 	// Read reads views and documents in one snapshot. What it does not give is said
 	// to be missing in the tail.
 	Read func(ctx context.Context, b *brain.Brain, needs []contexts.Need) map[contexts.Need]contexts.Given
@@ -69,7 +69,13 @@ type Options struct {
 	Usage func(ctx context.Context, x Exchange) error
 }
 
-// Parent is a post that a message replies to.
+// Post names a message that another one replies to, as that one names it.
+type Post struct {
+	Chat attache.ChatID
+	ID   attache.MessageID
+}
+
+// Parent is what is known of a post that a message replies to.
 type Parent struct {
 	Reach attache.Reach // what the reply brings back
 	Why   string        // why that is nothing, in one clause
@@ -125,6 +131,7 @@ func (m *Mind) Forget(ctx context.Context, before time.Time) error {
 		`delete from attache.turn_contexts where at < $1`,
 		`delete from attache.context_holds where at < $1`,
 		`delete from attache.tool_calls where at < $1`,
+		`delete from attache.turn_journal where at < $1`,
 	} {
 		if _, err := m.o.DB.Pool().Exec(ctx, sql, before); err != nil {
 			return err
@@ -167,7 +174,6 @@ type thought struct {
 	profile model.Profile
 	grant   tools.Grant
 	known   *tools.Registry // every tool of the brain
-	tools   []attache.Tool  // those that the role has
 	talk    conversation.Exchange
 	asked   contexts.Turn   // what decides which contexts the turn carries
 	holds   []contexts.Hold // that earlier turns left

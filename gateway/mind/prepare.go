@@ -1,6 +1,7 @@
 package mind
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -35,8 +36,7 @@ func (th *thought) prepare(ctx context.Context) (err error) {
 	if th.known, err = th.m.toolsOf(th.brain); err != nil {
 		return err
 	}
-	th.tools = th.known.For(th.grant.Capabilities)
-	listed, err := listTools(th.tools)
+	listed, err := listTools(th.known.For(th.grant.Capabilities))
 	if err != nil {
 		return err
 	}
@@ -98,48 +98,63 @@ func (th *thought) input(ctx context.Context) (snapshot, input []byte, err error
 }
 
 // replies looks up what the input's messages reply to, and notes what that links.
-// A message of another chat links to nothing (decisions § 3.9).
-func (th *thought) replies(ctx context.Context, messages []attache.Message) (map[attache.MessageID]Parent, error) {
-	var ids []attache.MessageID
+func (th *thought) replies(ctx context.Context, messages []attache.Message) (map[Post]Parent, error) {
+	var of []Post
 	for _, m := range messages {
-		if m.Reply != nil && !m.Reply.External && m.Place.Chat == th.turn.Place.Chat {
-			ids = append(ids, m.Reply.ID)
+		if m.Reply != nil {
+			of = append(of, parentOf(m))
 		}
 	}
-	if len(ids) == 0 {
+	if len(of) == 0 {
 		return nil, nil
 	}
-	parents, err := th.m.o.Parents(ctx, th.brain, th.turn.Place, ids)
+	parents, err := th.m.o.Parents(ctx, th.brain, th.turn.Place, of)
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range ids {
-		p, known := parents[id]
+	for _, post := range of {
+		p := parents[post]
 		switch {
-		case known && p.Why != "":
+		case p.Why != "":
 			th.m.o.Log.Info("a reply links to nothing", "turn", th.turn.ID, "chat", th.turn.Place.Chat, "why", p.Why)
-		case known && len(p.Reach) > 0:
-			th.asked.Replies = append(th.asked.Replies, contexts.Source{Why: fmt.Sprintf("a reply to message %d", id), Reach: p.Reach})
+		case len(p.Reach) > 0:
+			th.asked.Replies = append(th.asked.Replies, contexts.Source{Why: fmt.Sprintf("a reply to message %d", post.ID), Reach: p.Reach})
 		}
 	}
 	return parents, nil
 }
 
-// listTools gives the exact list that the model gets, as the epoch's identity.
+// parentOf names what a message replies to: by the chat that it was said in, which
+// may be the number of a group that has another one now.
+func parentOf(m attache.Message) Post {
+	if m.Reply.External {
+		return Post{m.Reply.Chat, m.Reply.ID}
+	}
+	return Post{m.Place.Chat, m.Reply.ID}
+}
+
+// toolEntry is one tool of the list that the model gets.
+type toolEntry struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"schema"`
+}
+
+// listTools gives the exact list that the model gets, as the epoch's identity. The
+// requests are made from it, so it keeps every character as it is.
 func listTools(list []attache.Tool) ([]byte, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	type entry struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		Schema      json.RawMessage `json:"schema"`
-	}
-	out := make([]entry, len(list))
+	out := make([]toolEntry, len(list))
 	for i, t := range list {
-		out[i] = entry{t.Name, t.Description, t.Schema}
+		out[i] = toolEntry{t.Name, t.Description, t.Schema}
 	}
-	return json.Marshal(out)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(out)
+	return bytes.TrimSpace(b.Bytes()), err
 }
 
 // admitted gives the messages of people who are still let in: somebody may have been
@@ -174,7 +189,7 @@ func (th *thought) room() []attache.Message {
 // quoted gives the parents that the input's messages reply to, each once, unless
 // the parent is itself part of the input. A parent in another chat has a number
 // that means nothing here, so it is told by its words alone.
-func quoted(messages []attache.Message, parents map[attache.MessageID]Parent) []prompt.Quoted {
+func quoted(messages []attache.Message, parents map[Post]Parent) []prompt.Quoted {
 	seen := map[attache.MessageID]bool{}
 	for _, m := range messages {
 		seen[m.ID] = true
@@ -185,13 +200,11 @@ func quoted(messages []attache.Message, parents map[attache.MessageID]Parent) []
 		if r == nil || r.Text == "" && r.Quote == "" {
 			continue
 		}
-		q := prompt.Quoted{Reply: *r}
+		q := prompt.Quoted{Reply: *r, Lines: parents[parentOf(m)].Lines}
 		if r.External {
 			q.ID = 0
 		} else if seen[r.ID] {
 			continue
-		} else {
-			q.Lines = parents[r.ID].Lines
 		}
 		seen[q.ID] = q.ID != 0
 		out = append(out, q)

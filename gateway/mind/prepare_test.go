@@ -80,7 +80,7 @@ func TestQuotedGivesEachParentOnce(t *testing.T) {
 	outside.Reply.External = true
 	got := quoted([]attache.Message{outside,
 		line(10, "tg:user:5", "x"), reply(11, 7, "parent", ""), reply(12, 7, "parent", "par"), reply(13, 10, "x", ""), reply(14, 8, "", ""), reply(15, 9, "", "quoted"),
-	}, map[attache.MessageID]Parent{9: {Lines: true}})
+	}, map[Post]Parent{{ID: 9}: {Lines: true}})
 	if len(got) != 3 || got[0].ID != 0 || got[0].Text != "elsewhere" || got[1].ID != 7 || got[2].ID != 9 || !got[2].Lines || got[1].Lines {
 		t.Errorf("%+v", got)
 	}

@@ -127,7 +127,7 @@ func (in *inMessage) reply() *attache.Reply {
 		if text == "" {
 			text = p.Caption
 		}
-		return &attache.Reply{
+		r := &attache.Reply{
 			ID:       attache.MessageID(p.ID),
 			From:     speaker(p.From, p.SenderChat, &p.Chat),
 			At:       moment(p.Date),
@@ -135,15 +135,23 @@ func (in *inMessage) reply() *attache.Reply {
 			Quote:    quote,
 			External: p.Chat.ID != 0 && p.Chat.ID != in.Chat.ID,
 		}
+		if r.External {
+			r.Chat = attache.ChatID(p.Chat.ID)
+		}
+		return r
 	}
 	if e := in.External; e != nil {
-		return &attache.Reply{
+		r := &attache.Reply{
 			ID:       attache.MessageID(max(e.ID, 0)),
 			From:     e.Origin.person(),
 			At:       moment(e.Origin.Date),
 			Quote:    quote,
 			External: e.ID <= 0 || e.Chat == nil || e.Chat.ID != in.Chat.ID, // another topic of this chat is not another chat
 		}
+		if r.External && e.Chat != nil {
+			r.Chat = attache.ChatID(e.Chat.ID)
+		}
+		return r
 	}
 	return nil
 }

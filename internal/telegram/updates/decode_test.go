@@ -135,11 +135,11 @@ func TestDecodeReplies(t *testing.T) {
 		"ephemeral parent":                     {parent(0, ``), nil},
 		"parent of another chat": {
 			`,"reply_to_message":{"message_id":790,"from":` + novaJSON + `,"chat":` + newsJSON + `,"date":1764403200,"text":"x"}`,
-			&attache.Reply{ID: 790, From: nova, At: at, Text: "x", External: true},
+			&attache.Reply{ID: 790, From: nova, At: at, Text: "x", External: true, Chat: -1009},
 		},
 		"external reply from a channel": {
 			`,"external_reply":{"origin":{"type":"channel","date":1764403200,"chat":` + newsJSON + `,"message_id":31},"chat":` + newsJSON + `,"message_id":31},"quote":{"text":"prices","position":0}`,
-			&attache.Reply{ID: 31, From: attache.Person{ID: "tg:chat:-1009", Name: "News", Username: "acmenews"}, At: at, Quote: "prices", External: true},
+			&attache.Reply{ID: 31, From: attache.Person{ID: "tg:chat:-1009", Name: "News", Username: "acmenews"}, At: at, Quote: "prices", External: true, Chat: -1009},
 		},
 		"external reply from a private chat has no number": {
 			`,"external_reply":{"origin":{"type":"user","date":1764403200,"sender_user":` + annJSON + `}}`,
@@ -151,7 +151,7 @@ func TestDecodeReplies(t *testing.T) {
 		},
 		"topic root beside an external reply": {
 			topic + parent(42, `,"forum_topic_created":{"name":"x"}`) + `,"external_reply":{"origin":{"type":"chat","date":1764403200,"sender_chat":` + newsJSON + `}}`,
-			&attache.Reply{From: attache.Person{ID: "tg:chat:-1009", Name: "News", Username: "acmenews"}, At: at, External: true},
+			&attache.Reply{From: attache.Person{ID: "tg:chat:-1009", Name: "News", Username: "acmenews"}, At: at, External: true, Chat: -1009},
 		},
 		"another topic of this chat": {
 			topic + `,"external_reply":{"origin":{"type":"user","date":1764403200,"sender_user":` + novaJSON + `},"chat":` + forumJSON + `,"message_id":600}`,
