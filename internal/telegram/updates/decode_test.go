@@ -151,7 +151,7 @@ func TestDecodeReplies(t *testing.T) {
 		},
 		"topic root beside an external reply": {
 			topic + parent(42, `,"forum_topic_created":{"name":"x"}`) + `,"external_reply":{"origin":{"type":"chat","date":1764403200,"sender_chat":` + newsJSON + `}}`,
-			&attache.Reply{From: attache.Person{ID: "tg:chat:-1009", Name: "News", Username: "acmenews"}, At: at, External: true, Chat: -1009},
+			&attache.Reply{From: attache.Person{ID: "tg:chat:-1009", Name: "News", Username: "acmenews"}, At: at, External: true},
 		},
 		"another topic of this chat": {
 			topic + `,"external_reply":{"origin":{"type":"user","date":1764403200,"sender_user":` + novaJSON + `},"chat":` + forumJSON + `,"message_id":600}`,
