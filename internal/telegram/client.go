@@ -135,7 +135,7 @@ func (c *Client) Call(ctx context.Context, method string, params, result any) er
 			return &CallError{Method: method, Description: "its parameters are no JSON: " + err.Error(), Certain: true, cause: err}
 		}
 	}
-	return c.post(ctx, method, "application/json", bytes.NewReader(body), timeoutOf(method), result)
+	return c.post(ctx, method, bodyOf(body), timeoutOf(method), result)
 }
 
 // timeoutOf says how long a method may take.
@@ -149,12 +149,24 @@ func timeoutOf(method string) time.Duration {
 	return callTimeout
 }
 
+// payload is a request's body, which can be read more than once: the transport sends
+// it again over a new line when the old one took not a byte of it.
+type payload struct {
+	kind string // content type
+	size int64
+	open func() io.Reader
+}
+
+func bodyOf(json []byte) payload {
+	return payload{"application/json", int64(len(json)), func() io.Reader { return bytes.NewReader(json) }}
+}
+
 // post sends one request body, JSON or multipart, and reads the answer.
-func (c *Client) post(ctx context.Context, method, contentType string, body io.Reader, timeout time.Duration, result any) error {
+func (c *Client) post(ctx context.Context, method string, body payload, timeout time.Duration, result any) error {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	err := c.exchange(ctx, method, contentType, body, result)
+	err := c.exchange(ctx, method, body, result)
 	if err == nil {
 		c.log.Debug("telegram answered", "bot", c.bot, "why", method, "ms", time.Since(began).Milliseconds())
 		return nil
@@ -167,14 +179,16 @@ func (c *Client) post(ctx context.Context, method, contentType string, body io.R
 }
 
 // exchange is one request and its answer.
-func (c *Client) exchange(ctx context.Context, method, contentType string, body io.Reader, result any) *CallError {
+func (c *Client) exchange(ctx context.Context, method string, body payload, result any) *CallError {
 	var line wire
 	ctx = httptrace.WithClientTrace(ctx, line.trace())
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/bot"+c.token.Reveal()+"/"+method, body)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/bot"+c.token.Reveal()+"/"+method, body.open())
 	if err != nil {
 		return c.broken(err, true)
 	}
-	req.Header.Set("Content-Type", contentType)
+	req.Header.Set("Content-Type", body.kind)
+	req.ContentLength = body.size
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(body.open()), nil }
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return c.broken(err, line.unsent())

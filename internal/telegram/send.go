@@ -81,9 +81,15 @@ func (s *Sender) Ready(chat attache.ChatID, u Urgency) bool {
 // Telegram asked for is put on the chat before Deliver returns.
 func (s *Sender) Deliver(ctx context.Context, part attache.Part) attache.Delivery {
 	var result json.RawMessage
-	err := s.client.Call(ctx, part.Method, part.Params, &result)
+	call := func(params json.RawMessage) error {
+		if part.File != nil {
+			return s.client.Upload(ctx, part.Method, params, *part.File, &result)
+		}
+		return s.client.Call(ctx, part.Method, params, &result)
+	}
+	err := call(part.Params)
 	if bare, ok := withoutReply(part.Params, err); ok {
-		err = s.client.Call(ctx, part.Method, bare, &result)
+		err = call(bare)
 	}
 	s.note(part.Method, err)
 	if err == nil {
@@ -228,9 +234,9 @@ func judge(method string, e *CallError) attache.Delivery {
 	return attache.Delivery{Fate: attache.FateRefused, Refusal: refusal(method, e), Why: why}
 }
 
-// refusal sorts what Telegram refuses for good. Any 400 to a rich message that is
-// clearly about nothing else counts as the form's, since a simpler form may pass
-// and a refused call posted nothing.
+// refusal sorts what Telegram refuses for good. Any 400 to a rich message or to a
+// picture that is clearly about nothing else counts as the form's, since a simpler
+// form may pass and a refused call posted nothing.
 func refusal(method string, e *CallError) attache.Refusal {
 	switch {
 	case e.Code == 403, mentions(e.Description, noRights):
@@ -241,7 +247,7 @@ func refusal(method string, e *CallError) attache.Refusal {
 		return attache.RefusalFormat
 	case e.Code == 400 && mentions(e.Description, notTheForm):
 		return attache.RefusalOther
-	case e.Code == 400 && (method == "sendRichMessage" || mentions(e.Description, formRefused)):
+	case e.Code == 400 && (method == "sendRichMessage" || method == "sendPhoto" || mentions(e.Description, formRefused)):
 		return attache.RefusalFormat
 	}
 	return attache.RefusalOther

@@ -37,12 +37,10 @@ const generalThread attache.ThreadID = 1
 // Only the first part replies; buttons stand below the last one. A button that
 // Telegram would refuse the whole post for (data over 64 bytes, no label, no
 // usable address) is left out.
+//
+// A file goes out with the first part, and the Markdown is its caption if it is
+// short enough, or follows it.
 func Compose(o attache.Outgoing) []attache.Part {
-	src := normalise(o.Markdown)
-	if strings.TrimSpace(src) == "" {
-		return nil
-	}
-	doc := parse(src)
 	frame := frame{ChatID: o.Place.Chat, ThreadID: o.Place.Thread, ReplyMarkup: keyboard(o.Buttons)}
 	if o.Place.Thread == generalThread {
 		frame.ThreadID = 0
@@ -50,6 +48,14 @@ func Compose(o attache.Outgoing) []attache.Part {
 	if o.ReplyTo != 0 {
 		frame.Reply = &models.ReplyParameters{MessageID: int(o.ReplyTo), AllowSendingWithoutReply: true}
 	}
+	if o.File != nil {
+		return composeFile(o, frame)
+	}
+	src := normalise(o.Markdown)
+	if strings.TrimSpace(src) == "" {
+		return nil
+	}
+	doc := parse(src)
 	switch {
 	case doc.costly || o.Format == attache.FormatPlain:
 		return frame.texts(doc.text, attache.FormatPlain)
@@ -63,10 +69,13 @@ func Compose(o attache.Outgoing) []attache.Part {
 }
 
 // Simpler gives the parts that say the same as a refused part in the next simpler
-// form: a rich message as entities, entities as plain text. Nothing is simpler
-// than plain text. It is for RefusalFormat, when Telegram certainly did not post
-// the part (decisions § 7.9).
+// form: a rich message as entities, entities as plain text, a picture as a document.
+// Nothing is simpler than plain text. It is for RefusalFormat, when Telegram
+// certainly did not post the part (decisions § 7.9).
 func Simpler(p attache.Part) []attache.Part {
+	if p.File != nil {
+		return simplerFile(p)
+	}
 	var f frame
 	if json.Unmarshal(p.Params, &f) != nil {
 		return nil
@@ -86,16 +95,18 @@ func Simpler(p attache.Part) []attache.Part {
 // frame is the parameters of sendMessage, sendRichMessage and their drafts that are
 // used here, in the order in which they are written.
 type frame struct {
-	ChatID      attache.ChatID               `json:"chat_id"`
-	ThreadID    attache.ThreadID             `json:"message_thread_id,omitempty"`
-	Text        string                       `json:"text,omitempty"`
-	Entities    []models.MessageEntity       `json:"entities,omitempty"`
-	RichMessage *models.InputRichMessage     `json:"rich_message,omitempty"`
-	Reply       *models.ReplyParameters      `json:"reply_parameters,omitempty"`
-	ReplyMarkup *models.InlineKeyboardMarkup `json:"reply_markup,omitempty"`
-	DraftID     int64                        `json:"draft_id,omitempty"` // drafts only, as what follows
-	CanStop     bool                         `json:"can_stop,omitempty"`
-	KeepOnStop  bool                         `json:"keep_on_stop,omitempty"`
+	ChatID          attache.ChatID               `json:"chat_id"`
+	ThreadID        attache.ThreadID             `json:"message_thread_id,omitempty"`
+	Text            string                       `json:"text,omitempty"`
+	Entities        []models.MessageEntity       `json:"entities,omitempty"`
+	RichMessage     *models.InputRichMessage     `json:"rich_message,omitempty"`
+	Caption         string                       `json:"caption,omitempty"`
+	CaptionEntities []models.MessageEntity       `json:"caption_entities,omitempty"`
+	Reply           *models.ReplyParameters      `json:"reply_parameters,omitempty"`
+	ReplyMarkup     *models.InlineKeyboardMarkup `json:"reply_markup,omitempty"`
+	DraftID         int64                        `json:"draft_id,omitempty"` // drafts only, as what follows
+	CanStop         bool                         `json:"can_stop,omitempty"`
+	KeepOnStop      bool                         `json:"keep_on_stop,omitempty"`
 }
 
 // rich makes the one part of a rich message.

@@ -272,7 +272,13 @@ func TestSimplerSaysTheSame(t *testing.T) {
 
 func same(t *testing.T, got, want []attache.Part) {
 	t.Helper()
-	if g, w := fmt.Sprintf("%s", got), fmt.Sprintf("%s", want); g != w {
+	text := func(parts []attache.Part) (s string) {
+		for _, p := range parts {
+			s += fmt.Sprintf("{%s %s %q %s %v}", p.Method, p.Params, p.Text, p.Format, p.File)
+		}
+		return s
+	}
+	if g, w := text(got), text(want); g != w {
 		t.Errorf("got  %.300s\nwant %.300s", g, w)
 	}
 }
