@@ -238,15 +238,43 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// More than one bite goes too.
+// More than one bite goes too, and what stays does not stand in its way.
 func TestForgetInBites(t *testing.T) {
 	s := newStore(t)
-	exec(t, s, `insert into attache.message_origins (bot, chat, message, thread, reach, at)
-		select 'nova', -5, n, 0, '[]', now() - interval '1000 days' from generate_series(1, $1::int) n`, bite+1)
+	for _, lines := range []bool{true, false} {
+		exec(t, s, `insert into attache.message_origins (bot, chat, message, thread, reach, lines, at)
+			select 'nova', case when $2 then 5 else -5 end, n, 0, '[]', $2, now() - interval '1000 days' from generate_series(1, $1::int) n`, bite+1, lines)
+	}
 	if err := s.Forget(t.Context(), 365); err != nil {
 		t.Fatal(err)
 	}
-	if left := stored(t, s, -5); len(left) > 0 {
-		t.Errorf("%d are left", len(left))
+	if gone, kept := stored(t, s, -5), stored(t, s, 5); len(gone) > 0 || len(kept) != bite+1 {
+		t.Errorf("%d are left, %d are kept", len(gone), len(kept))
+	}
+}
+
+// An old record that a card takes hold of at the moment when it would be deleted
+// stays.
+func TestForgetMeetsHold(t *testing.T) {
+	s := newStore(t)
+	put(t, s, Post{Place: topic(-5), Messages: []attache.MessageID{1, 2}, Origin: ticket()})
+	exec(t, s, `update attache.message_origins set at = at - interval '1000 days'`)
+	done := make(chan error, 1)
+	inTx(t, s, func(tx store.Tx) error {
+		if err := s.Hold(t.Context(), tx, "nova", -5, []attache.MessageID{1}, true); err != nil {
+			return err
+		}
+		go func() { done <- s.Forget(t.Context(), 365) }()
+		storetest.Until(t, "the deletion waits for the card", func() (waits bool) {
+			err := s.db.Pool().QueryRow(t.Context(), `select exists (select from pg_locks where not granted)`).Scan(&waits)
+			return err == nil && waits
+		})
+		return nil
+	})
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if got := stored(t, s, -5); !slices.Equal(got, []attache.MessageID{1}) {
+		t.Errorf("%v are left, want the held one", got)
 	}
 }
