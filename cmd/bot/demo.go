@@ -101,7 +101,6 @@ func (p *program) demoPage(address string) demo.Page {
 		Address: address, Problems: p.brain.Problems, Brain: p.brain.Current().Dir, Model: modelWords(), Log: p.log,
 		Records: demo.Records{
 			DB: p.db.DB, Talks: p.talks, Judge: p.heard,
-			Budget: func() int { return p.brain.Current().Frame.Manifest.Sessions.HistoryTokens },
 		},
 	}
 }

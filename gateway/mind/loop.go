@@ -31,26 +31,29 @@ func (th *thought) loop(ctx context.Context, limits constitution.Limits) (string
 		if err != nil {
 			return "", err
 		}
+		made := round{Text: reply.Text, Calls: reply.ToolCalls}
 		if len(reply.ToolCalls) == 0 {
 			text := strings.TrimSpace(reply.Text)
 			refusal, again := th.refuses(text)
-			if again {
-				request.Messages = append(request.Messages, model.Message{Role: model.RoleAssistant, Text: reply.Text}, model.Message{Role: model.RoleSystem, Text: refusal})
-				continue
-			}
-			if refusal != "" {
+			if !again && refusal != "" {
 				text = ""
 			}
-			return text, nil
+			if !again {
+				return text, nil
+			}
+			made.Refusal = refusal
 		}
-		request.Messages = append(request.Messages, model.Message{Role: model.RoleAssistant, Text: reply.Text, ToolCalls: reply.ToolCalls})
 		for i, call := range reply.ToolCalls {
 			result, err := th.call(ctx, fmt.Sprintf("%d.%d", n, i), call)
 			if err != nil {
 				return "", err
 			}
-			request.Messages = append(request.Messages, model.Message{Role: model.RoleTool, Text: result, ToolCallID: call.ID})
+			made.Results = append(made.Results, result)
 		}
+		if err := th.write(ctx, n, made); err != nil {
+			return "", err
+		}
+		request.Messages = append(request.Messages, made.messages()...)
 	}
 	return "", &attache.Error{Kind: attache.KindRefused, Say: "it took more steps than this brain allows for one answer",
 		Cause: fmt.Errorf("the model was asked %d times; limits.calls is %d", limits.Calls, limits.Calls)}
@@ -62,17 +65,9 @@ func (th *thought) request(ctx context.Context) (model.Request, error) {
 	if err != nil {
 		return model.Request{}, err
 	}
-	history := make([]prompt.Past, len(past))
-	for i, p := range past {
-		history[i] = prompt.Past{Snapshot: p.Snapshot, Input: p.Input, Answer: p.Answer, Mark: p.Mark, Tokens: p.Tokens}
-	}
-	epoch := prompt.Epoch{ID: th.talk.Epoch.ID, Text: th.talk.Epoch.Text}
-	assembled, cut := prompt.Assemble(prompt.Request{
-		Epoch: epoch, Session: th.talk.Session.Snapshot, History: history,
-		Snapshot: th.talk.Snapshot, Input: th.talk.Input, Tail: th.talk.Tail,
-		StaticRole: string(model.RoleDeveloper), ContextRole: string(model.RoleSystem),
-		Budget: th.brain.Frame.Manifest.Sessions.HistoryTokens,
-	})
+	parts := promptOf(th.talk, past)
+	parts.Budget = th.brain.Frame.Manifest.Sessions.HistoryTokens
+	assembled, cut := prompt.Assemble(parts)
 	if cut > 0 {
 		th.m.o.Log.Info("the oldest turns of a conversation are left out", "turn", th.turn.ID, "chat", th.turn.Place.Chat, "why", "sessions.historyTokens", "part", cut)
 		since := past[cut-1].Turn + 1
@@ -83,19 +78,18 @@ func (th *thought) request(ctx context.Context) (model.Request, error) {
 			return model.Request{}, err
 		}
 	}
-	r := model.Request{CacheKey: prompt.CacheKey(th.turn.Place.Bot, th.role.ID, epoch)}
-	for _, m := range assembled {
-		r.Messages = append(r.Messages, model.Message{Role: model.Role(m.Role), Text: m.Text})
+	f := frame{Kept: len(past) - cut, CacheKey: prompt.CacheKey(th.turn.Place.Bot, th.role.ID, parts.Epoch), Models: shapesOf(th.profile)}
+	r, err := requestOf(th.talk, assembled, f.CacheKey)
+	if err != nil {
+		return r, err
 	}
-	if parts := th.attached(ctx); len(parts) > 0 {
+	if files := th.attached(ctx); len(files) > 0 {
 		// A message of its own behind the input: the next turn replays the input's
 		// bytes without it, and shares the prefix up to the input's end.
-		r.Messages = append(r.Messages, model.Message{Role: model.RoleUser, Text: "[the files of the input above]", Parts: parts})
+		r.Messages = append(r.Messages, model.Message{Role: model.RoleUser, Text: "[the files of the input above]", Parts: files})
+		f.Files = len(files)
 	}
-	for _, t := range th.tools {
-		r.Tools = append(r.Tools, model.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
-	}
-	return r, nil
+	return r, th.write(ctx, 0, f)
 }
 
 // reply is what the journal keeps of one answer of the model.

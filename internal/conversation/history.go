@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -39,6 +40,26 @@ func (s *Store) History(ctx context.Context, session, before int64) (all []Past,
 			return err
 		}
 		all, err = pgx.CollectRows(rows, readPast)
+		return err
+	})
+	return all, err
+}
+
+// Recent gives the newest n entries of what History gave a turn, oldest first,
+// whatever was cut off the session since.
+func (s *Store) Recent(ctx context.Context, session, before int64, n int) (all []Past, err error) {
+	err = s.db.Retry(ctx, fmt.Sprintf("the history of session %d cannot be read", session), func(ctx context.Context) error {
+		rows, err := s.db.Pool().Query(ctx, `
+			select turn, snapshot, input, answer, '', tokens, 1 as kind, 0 as id
+			from attache.exchanges where session = $1 and turn < $2 and answer is not null and not dropped
+			union all
+			select turn, '', '', text, mark, 0, 0, id from attache.asides where session = $1 and turn <= $2
+			order by turn desc, kind desc, id desc limit $3`, session, before, n)
+		if err != nil {
+			return err
+		}
+		all, err = pgx.CollectRows(rows, readPast)
+		slices.Reverse(all)
 		return err
 	})
 	return all, err

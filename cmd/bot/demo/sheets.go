@@ -12,7 +12,6 @@ import (
 	"attache/gateway/ledger"
 	"attache/gateway/mind"
 	"attache/internal/conversation"
-	"attache/internal/model"
 	"attache/internal/prompt"
 	"attache/internal/store"
 	"attache/internal/telegramsim"
@@ -23,9 +22,8 @@ import (
 // Records are where the turn behind a message is found and told from: what the
 // packages of the program wrote down of it, and the rules as they are now.
 type Records struct {
-	DB     *store.DB
-	Talks  *conversation.Store
-	Budget func() int // of a session's history, in tokens, as the brain says now
+	DB    *store.DB
+	Talks *conversation.Store
 	// Judge asks the rules what is done with a message, for which role and why, and
 	// does nothing of what it says. A command counts as a message to answer.
 	Judge func(attache.Message) (engage.Act, attache.RoleID, string)
@@ -152,26 +150,16 @@ func (s *sheets) tell(ctx context.Context, r ledger.Record) (web.Turn, error) {
 	return t, err
 }
 
-// told adds what a turn's model was told, for a turn that has begun. The history is
-// cut by today's budget: what the turn itself left out is not written down.
+// told adds what a turn's model was told, for a turn that has begun.
 func (s *sheets) told(ctx context.Context, t *web.Turn) error {
 	x, ok, err := s.r.Talks.Of(ctx, t.ID)
 	if err != nil || !ok {
 		return err
 	}
 	t.Epoch = x.Epoch.ID
-	past, err := s.r.Talks.History(ctx, x.Session.ID, t.ID)
-	if err != nil {
-		return err
-	}
-	var history []prompt.Past
-	for _, p := range past {
-		history = append(history, prompt.Past{Snapshot: p.Snapshot, Input: p.Input, Answer: p.Answer, Mark: p.Mark, Tokens: p.Tokens})
-	}
-	t.Prompt = labelled(prompt.Request{Epoch: prompt.Epoch{ID: x.Epoch.ID, Text: x.Epoch.Text}, Session: x.Session.Snapshot, History: history,
-		Snapshot: x.Snapshot, Input: x.Input, Tail: x.Tail, StaticRole: string(model.RoleDeveloper), ContextRole: string(model.RoleSystem),
-		Budget: s.r.Budget()})
-	return nil
+	r, err := mind.Told(ctx, s.r.DB, s.r.Talks, x)
+	t.Prompt = labelled(r)
+	return err
 }
 
 // labelled gives a turn's messages, each with the name of the part that it is. They
