@@ -17,6 +17,7 @@ import (
 	"attache/gateway"
 	"attache/gateway/mind"
 	"attache/gateway/posts"
+	"attache/heartbeat"
 	"attache/internal/brain"
 	"attache/internal/conversation"
 	"attache/internal/engine"
@@ -43,6 +44,8 @@ type program struct {
 	origins *origins.Store
 	ties    *access.Store // bindings that tools made
 	mind    *mind.Mind
+	beats   *heartbeat.Runner
+	clock   heartbeat.Clock              // nil: the machine's
 	views   atomic.Pointer[views.Reader] // nil until the brain names a view
 
 	sqlTools executor
@@ -135,6 +138,9 @@ func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.
 	if err != nil {
 		return err
 	}
+	if p.beats, err = p.newRunner(ctx); err != nil {
+		return err
+	}
 	for id, token := range tokens {
 		b, err := p.newBot(ctx, id, token)
 		if err != nil {
@@ -165,6 +171,15 @@ func (p *program) forget(ctx context.Context, before time.Time) error {
 	}
 	if err := p.mind.Forget(ctx, before); err != nil {
 		return err
+	}
+	for {
+		n, err := heartbeat.Forget(ctx, p.db.Pool(), before)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			break
+		}
 	}
 	if err := p.origins.Forget(ctx, p.brain.Current().Frame.Manifest.MessageOrigins.RetentionDays); err != nil {
 		return err
@@ -209,7 +224,13 @@ func (p *program) run(ctx context.Context) error {
 			_ = server.Shutdown(patience)
 		})
 	}
-	wg.Go(func() { p.brain.Watch(ctx, func(b *brain.Brain) { p.allow(ctx, b) }) })
+	wg.Go(func() {
+		p.brain.Watch(ctx, func(b *brain.Brain) {
+			p.allow(ctx, b)
+			p.beats.Changed()
+		})
+	})
+	wg.Go(func() { p.beats.Run(ctx) })
 	for _, b := range p.bots {
 		wg.Go(func() { b.run(ctx) })
 	}
