@@ -33,6 +33,7 @@ import (
 	"attache/access"
 	"attache/constitution"
 	"attache/contexts"
+	"attache/heartbeat"
 	"attache/internal/brainfile"
 	"attache/internal/tools"
 )
@@ -44,6 +45,7 @@ type Brain struct {
 	Frame    constitution.Frame
 	Policy   *access.Policy
 	Contexts *contexts.Library // every context that loads
+	Beats    []heartbeat.Beat  // by id, those that do not run among them
 	Version  string            // twelve hexadecimal digits; equal for equal texts in force
 
 	accessFile *brainfile.File // the last access.yaml that could be used
@@ -117,6 +119,8 @@ func (b *Brain) parse(last *Brain) []attache.Problem {
 		policy, _, _ = access.Read(b.accessFile, b.roles)
 	}
 	b.Policy = policy
+	b.Beats, more = heartbeat.Read(b.Tree, b.beatFrame())
+	problems = append(problems, more...)
 	b.Version = b.version()
 	return problems
 }
