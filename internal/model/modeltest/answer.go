@@ -55,6 +55,13 @@ type Answer struct {
 // Text is a plain answer, streamed word by word.
 func Text(s string) Answer { return Answer{Text: s} }
 
+// Speech gives what the model answers to words that it is to say aloud: the beginning
+// of a recording as Telegram wants it, and the words where the sound would be.
+func Speech(words string) []byte {
+	head := append([]byte("OggS"), make([]byte, 24)...)
+	return append(append(head, "OpusHead"...), words...)
+}
+
 // Use is an answer that calls one tool.
 func Use(tool, args string) Answer { return Answer{Calls: []Call{{Name: tool, Args: args}}} }
 
@@ -85,7 +92,11 @@ func (a Answer) send(w http.ResponseWriter, r *http.Request, req Request) {
 		return
 	}
 	kind := "application/json"
-	if a.Status == 0 && req.Audio == nil {
+	switch {
+	case a.Status != 0, req.Audio != nil:
+	case req.Speak != "":
+		kind = "audio/ogg"
+	default:
 		kind = "text/event-stream"
 	}
 	w.Header().Set("Content-Type", kind)
@@ -98,6 +109,8 @@ func (a Answer) send(w http.ResponseWriter, r *http.Request, req Request) {
 		fmt.Fprint(w, a.Body)
 	case req.Audio != nil:
 		_ = json.NewEncoder(w).Encode(map[string]string{"text": a.Text})
+	case req.Speak != "":
+		_, _ = w.Write(Speech(a.Text))
 	default:
 		a.stream(w, r, req)
 	}

@@ -107,7 +107,7 @@ func (s *Server) Spend() rehearsal.Spend {
 	return s.sum
 }
 
-// ServeHTTP answers POST …/chat/completions and …/audio/transcriptions.
+// ServeHTTP answers POST …/chat/completions, …/audio/transcriptions and …/audio/speech.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Server) take(req *Request) (Answer, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	req.N = len(s.got) + 1
-	if req.Audio == nil {
+	if req.Audio == nil && req.Speak == "" {
 		if spend, err := s.Cache.Take(req.Raw); err == nil {
 			req.Spend = spend
 			s.sum = s.sum.Add(spend)

@@ -21,6 +21,7 @@ type Request struct {
 	Messages []Message
 	Audio    []byte          // the recording, of a transcription only
 	File     string          // the recording's file name
+	Speak    string          // what is to be said aloud, of a speech only
 	Spend    rehearsal.Spend // what its prompt cost, by prefix
 }
 
@@ -104,6 +105,7 @@ func read(r *http.Request, body []byte) Request {
 	}
 	var wire struct {
 		Model    string            `json:"model"`
+		Input    json.RawMessage   `json:"input"`
 		CacheKey string            `json:"prompt_cache_key"`
 		Messages []json.RawMessage `json:"messages"`
 		Tools    []struct {
@@ -114,6 +116,9 @@ func read(r *http.Request, body []byte) Request {
 	}
 	_ = json.Unmarshal(body, &wire) // what is no request has no messages, and a test sees that
 	req.Model, req.CacheKey = wire.Model, wire.CacheKey
+	if strings.HasSuffix(r.URL.Path, "/audio/speech") {
+		_ = json.Unmarshal(wire.Input, &req.Speak)
+	}
 	for _, t := range wire.Tools {
 		req.Tools = append(req.Tools, t.Function.Name)
 	}
