@@ -146,8 +146,9 @@ func (b Binder) speakers(at Spot) []attache.BotID {
 
 // held says why a turn may not change what is bound at a spot: from a pinned place
 // only that place is in its power, and places that are held to the same keys
-// (decisions § 3.13). Else one client's agent could pull another client's papers
-// into another client's room.
+// (decisions § 3.13). Else one client's agent could pull that client's papers into
+// another client's room. A place that is held to further keys besides, such as a
+// ticket's topic in a client's forum, is held to the same.
 func (b Binder) held(a Ask, ties []Tie) string {
 	own := b.Keys(a.From, ties)
 	if a.From.Chat == 0 || len(own) == 0 {
@@ -160,12 +161,22 @@ func (b Binder) held(a Ask, ties []Tie) string {
 	for _, bot := range bots {
 		for _, thread := range b.threads(a, ties) {
 			at := attache.Place{Bot: bot, Chat: a.Chat, Thread: thread}
-			if at != a.From && !maps.Equal(own, b.Keys(at, ties)) {
+			if at != a.From && !within(own, b.Keys(at, ties)) {
 				return "this place is held to its own keys, so from here only this place can be bound, and places that are held to the same; " + b.narrower(a, at)
 			}
 		}
 	}
 	return ""
+}
+
+// within reports whether what holds one place holds another to the same keys.
+func within(own, other map[attache.ContextID]attache.EntityKey) bool {
+	for id, key := range own {
+		if there, held := other[id]; !held || there != key {
+			return false
+		}
+	}
+	return true
 }
 
 // elsewhere stands for every thread of a chat that no binding tells from the others.
