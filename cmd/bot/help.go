@@ -54,6 +54,19 @@ kind, status, milliseconds, contexts, oldest first.
 It may be used beside a running bot, with the same --brain and --data.`
 }
 
+func (replayCommand) Help() string {
+	return `Each request of the turn is made again from what was written down (the session's
+prompt, history, input, tail, the model's answers and what its tools gave) and its sum is
+compared with that of the bytes that were sent. Exit code 0: all are the same.
+
+  attache replay 12
+  attache replay 12 --out requests      the rebuilt bodies as files, to read or to send again
+  attache replay 12 --json | jq .same
+
+It works as long as the turn is kept (retention.turns in MANIFEST.yaml). It asks no model.
+Files that came with a message are not kept, so a request with files differs.`
+}
+
 func (explainCommand) Help() string {
 	return `It answers "why is this (not) here?": the rule and its line, the role, whether the
 message is for the bot, what the place is held to, each context that is linked, refused or

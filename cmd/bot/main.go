@@ -52,6 +52,7 @@ type commands struct {
 	Demo    demoCommand    `cmd:"" help:"Talk to a bot here and now: no token, no key, no database to install."`
 	Init    initCommand    `cmd:"" help:"Write a small commented brain to begin with."`
 	Turns   turnsCommand   `cmd:"" help:"List recorded turns; with an id, everything about one."`
+	Replay  replayCommand  `cmd:"" help:"Rebuild the requests of a recorded turn and compare them with those that were sent."`
 	Explain explainCommand `cmd:"" help:"Dry run of one message: who hears it, what the turn would carry, and why."`
 	Doctor  doctorCommand  `cmd:"" help:"Check the machine and the brain; exit 1 if a check fails."`
 	Version versionCommand `cmd:"" help:"Version, commit and Go."`
@@ -100,9 +101,12 @@ func run(ctx context.Context, args []string, io stdio) (code int) {
 // exit carries the code of a command line that ends by itself, as --help does.
 type exit int
 
+// errTold ends a command with exit code 1 after it has told why.
+var errTold = errors.New("it was told")
+
 // report prints an error for a person and gives its exit code.
 func report(w io.Writer, err error) int {
-	if errors.Is(err, errFindings) {
+	if errors.Is(err, errFindings) || errors.Is(err, errTold) {
 		return 1
 	}
 	fmt.Fprintln(w, "attache:", err)
