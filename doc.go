@@ -50,6 +50,23 @@
 // not arrive is made again. One that may have arrived is reported and not repeated:
 // of two evils, a line in the log is smaller than an answer said twice.
 //
+// # A post that remembers, and a run
+//
+// Not every turn answers somebody. A beat of a feature comes at its hour: heartbeat
+// claims the slot, once in all processes, and in the same transaction gateway puts a
+// [Run] into the lane of its place. Its [Reach] is decided there and stored with it: the
+// contexts of its folder and above. Its input is the beat's own words, its session is
+// its own, and what it posts stands in the place's history from then on.
+//
+// What a run says keeps its [Origin], in the transaction that records it as sent. Days
+// later somebody replies to it: the turn that answers carries what the run had in reach,
+// each context with the key that it was sent with. A run that would send what a reply
+// brings back without its key is refused first, in words that say how to name the key.
+//
+// A place may be bound to a key, by access.yaml or by a tool. That is its [Pin], and
+// whatever leads a context into a turn or a post asks it: links, holds, opens, replies,
+// sends, previews. It is one method, Pin.Take, so that no path can forget it.
+//
 // # The packages, from the ground up
 //
 // Floor 0, words:
@@ -68,11 +85,14 @@
 //   - internal/model: OpenAI-compatible models behind types of our own
 //   - internal/views: state views and the statements of SQL tools, over logins that may do little
 //   - internal/views/sql: the SQL of a brain's author: a tool's statement read, a schema.sql applied whole or not at all
+//   - internal/cliagent: agents that keep their own state: one process a session, spoken to in lines of JSON
 //
 // Floor 2, deciders; each owns one question and answers it from plain values:
 //
 //   - access: access.yaml: who is let in where, which role answers, and what a chat is bound to
 //   - engage: whether a message is for the bot, and when a burst of messages ends
+//   - origins: what a post remembers of why it was sent, and what a reply to it brings back
+//   - heartbeat: beats and their slots: when one is due, what was missed, and each fired once
 //   - contexts: which contexts a turn is linked to, what the budgets leave of them, and the bytes of its tail
 //   - constitution: MANIFEST.yaml, features, roles and principles: the brain's frame
 //   - internal/prompt: what a model reads, in an order whose front never changes
@@ -90,11 +110,13 @@
 //   - gateway/posts: what is said: an intent before each call, its result after it, one fate a part
 //   - gateway/ledger: what was recorded of turns, posts and updates, for commands to read
 //   - gateway/mind: how a turn is answered: prompt, calls of the model and of tools, and the text in the end
+//   - gateway/judge: what is done with a message: the verdict, with its why
 //
 // Floor 4, the hands, and stand-ins for the outside world, for tests and for a demo
 // without keys:
 //
 //   - internal/web: what every page shares: the guard before it, the look, the sheet of a turn
+//   - internal/web/pages: the operator's pages behind the login, and their JSON twins
 //   - internal/web/playground: the page of `attache demo`, a small Telegram in the browser
 //   - internal/builtin: tools that join two owners, such as sending by the rules of access through the gateway
 //   - internal/doctor: what is wrong with a brain and the machine, where, what it means and what to do
@@ -104,6 +126,8 @@
 // Floor 5, the wiring:
 //
 //   - cmd/bot: flags, settings, signals, and who gets whom as a value
+//   - cmd/bot/explain: the dry run of one message
+//   - cmd/bot/records: what commands print of recorded turns
 //   - cmd/bot/demo: the people and chats of `attache demo`, spoken in at a terminal or in the browser
 //
 // Only tests import these:
@@ -118,7 +142,7 @@
 //
 // How it behaves, told in small conversations: gateway/testdata/walks. A chat that gets
 // no answer: the log names a chat without a rule once, and the verdict on each message
-// with its why stands there under debug; it is judge's, in cmd/bot. What a model was
+// with its why stands there under debug; it is gateway/judge's. What a model was
 // told: internal/prompt. An answer that looks wrong in Telegram: the parts, in
 // internal/telegram/richtext. Something said twice or not at all: the posts table and
 // its fates, in gateway/posts. A test that must talk to Telegram: internal/telegramsim, never
