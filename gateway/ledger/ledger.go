@@ -24,8 +24,9 @@ import (
 type Record struct {
 	ID      int64             `json:"id"`
 	Place   attache.Place     `json:"place"`
-	Kind    string            `json:"kind"`   // chat, heartbeat, hook, scenario, step or gate
-	Status  string            `json:"status"` // running, answered, silent, failed, stopped or refused; waiting before it begins
+	Kind    string            `json:"kind"`          // chat, heartbeat, hook, scenario, step or gate
+	Run     string            `json:"run,omitempty"` // the mark of a run, such as heartbeat:daily
+	Status  string            `json:"status"`        // running, answered, silent, failed, stopped or refused; waiting before it begins
 	Why     string            `json:"why,omitempty"`
 	Opened  time.Time         `json:"opened"`           // when its first message came
 	Started time.Time         `json:"started,omitzero"` // when it took its messages
@@ -34,7 +35,7 @@ type Record struct {
 	Input   []attache.Message `json:"input,omitempty"` // of ReadTurn only: the room's lines, then the messages
 }
 
-const columns = `id, bot, chat, thread, kind, state, why, opened, started, ended`
+const columns = `id, bot, chat, thread, kind, coalesce(task->>'kind' || ':' || (task->>'id'), ''), state, why, opened, started, ended`
 
 // ReadTurns reads the newest recorded turns, of one chat unless it is 0, and
 // gives them oldest first, as a person reads a log. A turn that still waits is left
@@ -79,13 +80,8 @@ func ReadTurn(ctx context.Context, db *store.DB, id int64) (Record, bool, error)
 func readRecord(r pgx.CollectableRow) (Record, error) {
 	var x Record
 	var started, ended *time.Time
-	err := r.Scan(&x.ID, &x.Place.Bot, &x.Place.Chat, &x.Place.Thread, &x.Kind, &x.Status, &x.Why, &x.Opened, &started, &ended)
-	if started != nil {
-		x.Started = *started
-	}
-	if ended != nil {
-		x.Ended = *ended
-	}
+	err := r.Scan(&x.ID, &x.Place.Bot, &x.Place.Chat, &x.Place.Thread, &x.Kind, &x.Run, &x.Status, &x.Why, &x.Opened, &started, &ended)
+	x.Started, x.Ended = orZero(started), orZero(ended)
 	return x, err
 }
 
