@@ -11,7 +11,7 @@ import (
 	"path"
 )
 
-//go:embed assets sheet.html
+//go:embed assets sheet.html login.html
 var files embed.FS
 
 // Assets are the files that pages load, each under an address that holds a hash of

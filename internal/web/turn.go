@@ -18,6 +18,7 @@ type Turn struct {
 	Role    attache.RoleID
 	Engaged string // why the bot took the message for its own
 	Epoch   string // of the static prompt
+	Session int64  // that it belongs to; 0: it never began
 
 	Links  []Link // every link that was made, refused or cut, strongest first
 	Prompt []Message

@@ -1,5 +1,5 @@
-// Package web is what every page of Attaché shares: the guard before it, the files
-// that a browser fetches, and the sheet that tells of one turn.
+// Package web is what every page of Attaché shares: the guard or the door before it,
+// the files that a browser fetches, and the sheet that tells of one turn.
 //
 // The data is plain values. A [Turn] is what is shown of a recorded turn; whoever
 // wires a page fills it from the records, so no page knows a table. Pages are HTML
@@ -47,19 +47,13 @@ func (g *Guard) Token() string { return g.token }
 // Wrap puts the guard before a handler.
 func (g *Guard) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "same-origin")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Cache-Control", "no-store")
+		secure(w.Header())
 		if !loopback(r.Host) {
 			http.Error(w, "This page answers on this machine only, under 127.0.0.1 or localhost.", http.StatusMisdirectedRequest)
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, g.limit)
-		if why := g.refuses(r); why != "" {
+		if why := refuses(g.cross, r, g.token); why != "" {
 			http.Error(w, why, http.StatusForbidden)
 			return
 		}
@@ -67,23 +61,38 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// refuses gives the reason to turn a request away, "" for none.
-func (g *Guard) refuses(r *http.Request) string {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+// secure sets the headers that every answer has.
+func secure(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// refuses gives the reason not to make the change that a request asks for, "" for
+// none: it comes from another site's page, or without the token that only our own
+// pages carry. A request that only reads is refused by nothing.
+func refuses(cross *http.CrossOriginProtection, r *http.Request, want string) string {
+	if reads(r) {
 		return ""
 	}
-	if g.cross.Check(r) != nil {
+	if cross.Check(r) != nil {
 		return "This change was asked for by another site's page, so it was not made."
 	}
 	token := r.Header.Get("X-Token")
 	if token == "" {
 		token = r.FormValue("token") // reads the form, within the limit
 	}
-	if subtle.ConstantTimeCompare([]byte(token), []byte(g.token)) != 1 {
+	if subtle.ConstantTimeCompare([]byte(token), []byte(want)) != 1 {
 		return "This page is from before the last start. Load it again, then repeat what you did."
 	}
 	return ""
 }
+
+// reads reports whether a request changes nothing.
+func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
 // loopback reports whether a Host header names this machine itself.
 func loopback(host string) bool {

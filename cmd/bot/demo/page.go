@@ -26,7 +26,7 @@ type Page struct {
 // for the server to end. It errs where nothing can be listened on.
 func (w *World) Serve(ctx context.Context, o Page) (url string, end func(), err error) {
 	world := newClient(w)
-	page, err := playground.New(ctx, playground.Options{World: world, People: world.voices(), Turn: newSheets(o.Records, world).of,
+	page, err := playground.New(ctx, playground.Options{World: world, People: world.voices(), Turn: newFinder(o.Records, world).of,
 		Problems: o.Problems, Brain: o.Brain, Model: o.Model, Log: o.Log})
 	if err != nil {
 		return "", nil, err
