@@ -108,7 +108,13 @@ func (s *Server) Spend() rehearsal.Spend {
 }
 
 // ServeHTTP answers POST …/chat/completions, …/audio/transcriptions and …/audio/speech.
+// It keeps no list of models: who asks for one, as the doctor does, is told so and
+// takes nobody's turn.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/models") {
+		http.NotFound(w, r)
+		return
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client left
