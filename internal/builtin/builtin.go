@@ -47,6 +47,13 @@ type Deps struct {
 	// clause on why it is not sent as it is (decisions § 2). It is asked for every
 	// send: one that names nothing carries the reach of its run.
 	Origin func(ctx context.Context, c attache.Call, to attache.Place, about attache.About) (o *attache.Origin, refusal string, err error)
+
+	// Files is the folder below which each place has one for its files, as
+	// nova/-1001/42; Brain is the brain's. Neither needs to be there.
+	Files, Brain string
+
+	// Speak says words aloud, as Opus in Ogg. Its errors are *attache.Error.
+	Speak func(ctx context.Context, c attache.Call, words string) ([]byte, error)
 }
 
 // PostRequest asks for a post. Turn and Call together are its key: the same key
@@ -68,7 +75,7 @@ type PostResult struct {
 
 // Tools gives all tools of this package.
 func Tools(d Deps) tools.Owned {
-	return tools.Owned{Owner: "internal/builtin", Tools: []attache.Tool{d.notification()}}
+	return tools.Owned{Owner: "internal/builtin", Tools: []attache.Tool{d.notification(), d.file(), d.voice()}}
 }
 
 // words makes a description of an embedded file.

@@ -27,8 +27,13 @@ type world struct {
 	pinned  string                // what Lets says
 	bots    []attache.BotID       // that rule every chat
 	again   map[string]PostResult // by call: what an earlier execution said
-	broken  error                 // of Lets
-	lost    error                 // of Again
+	files   string
+	brain   string
+	sound   []byte
+	mute    error // of Speak
+	said    []string
+	broken  error // of Lets
+	lost    error // of Again
 }
 
 // deps has rules for three chats under nova.
@@ -55,18 +60,28 @@ func (w *world) deps() Deps {
 			w.about = append(w.about, about)
 			return w.origin, w.refused, nil
 		},
+		Files: w.files, Brain: w.brain,
+		Speak: func(_ context.Context, _ attache.Call, words string) ([]byte, error) {
+			w.said = append(w.said, words)
+			return w.sound, w.mute
+		},
 	}
 }
 
-// send calls the tool as a model would, through the registry.
+// send calls notification_send as a model would, through the registry.
 func (w *world) send(t testing.TB, args string, change ...func(*attache.Call)) attache.Result {
+	t.Helper()
+	return w.call(t, "notification_send", args, change...)
+}
+
+func (w *world) call(t testing.TB, tool, args string, change ...func(*attache.Call)) attache.Result {
 	t.Helper()
 	r, err := tools.New(Tools(w.deps()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := attache.Call{
-		ID: "call_9", Tool: "notification_send", Args: json.RawMessage(args), Turn: 7,
+		ID: "call_9", Tool: tool, Args: json.RawMessage(args), Turn: 7,
 		Place: attache.Place{Bot: "nova", Chat: -1001, Thread: 42}, Role: "support", Person: "tg:user:5",
 	}
 	for _, f := range change {
@@ -239,8 +254,10 @@ func TestWhatTheModelIsTold(t *testing.T) {
 // how the tool is classed (interface § 4).
 func TestWhatTheModelIsOffered(t *testing.T) {
 	offered := Tools((&world{}).deps()).Tools
-	if len(offered) != 1 {
-		t.Fatalf("%d tools", len(offered))
+	for i, name := range []string{"notification_send", "file_send", "voice_send"} {
+		if x := offered[i]; x.Name != name || x.Capability != "notify:send" || x.Risk != attache.RiskModerate || !x.Effects || !x.Keyed {
+			t.Errorf("%s needs %s, is %s, effects %v, keyed %v", x.Name, x.Capability, x.Risk, x.Effects, x.Keyed)
+		}
 	}
 	tool := offered[0]
 	if tool.Name != "notification_send" || tool.Capability != "notify:send" || tool.Risk != attache.RiskModerate || !tool.Effects {
