@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"attache"
-	"attache/access"
-	"attache/engage"
 	"attache/gateway"
 	"attache/internal/brain"
 	"attache/internal/doctor"
@@ -134,11 +132,7 @@ const most = 12
 
 // findings gives the doctor's findings for a chat.
 func (p *program) findings(ctx context.Context) string {
-	found := append(ofBrain(p.brain.Problems()), capabilities(p.brain.Current())...)
-	found = append(found, doctor.Deliveries(ctx, p.db.DB)...)
-	found = append(found, p.privacy(p.brain.Current())...)
-	found = append(found, mute(p.brain.Current(), p.getenv)...)
-	found = append(found, p.unruled(p.brain.Current())...)
+	found := p.examine(ctx)
 	if len(found) == 0 {
 		return "All is well."
 	}
@@ -153,44 +147,14 @@ func (p *program) findings(ctx context.Context) string {
 	return strings.Join(lines, "\n\n")
 }
 
-// unruled finds the chats that were met with silence since the start and still are.
-func (p *program) unruled(br *brain.Brain) []doctor.Finding {
-	var found []doctor.Finding
-	for _, b := range p.bots {
-		for _, s := range b.judge.Strangers() {
-			if r := p.ruling(br, s.Place, s.Kind); !r.Ruled() && !r.Silenced {
-				found = append(found, doctor.Finding{Level: doctor.Note, Check: "Chat access",
-					What: fmt.Sprintf("%s, %s, has no rule for %s and is met with silence", s.Place.Chat, s.Who(), b.id), Do: s.Do()})
-			}
-		}
-	}
-	return found
-}
-
 // privacy finds rules of the bots that this program serves and that need more than
 // Telegram delivers to them.
 func (p *program) privacy(b *brain.Brain) []doctor.Finding {
 	var found []doctor.Finding
 	for _, bot := range p.bots {
 		if me := bot.me.Load(); me != nil {
-			found = append(found, privacy(b, bot.id, *me)...)
+			found = append(found, doctor.Privacy(b, bot.id, *me)...)
 		}
-	}
-	return found
-}
-
-// privacy finds rules that need what Telegram does not deliver to a bot in privacy
-// mode: messages of a group that are neither commands, mentions nor replies.
-func privacy(b *brain.Brain, bot attache.BotID, me telegram.Me) []doctor.Finding {
-	var found []doctor.Finding
-	for _, r := range b.Policy.Rulings() {
-		group := r.Chat < 0 || r.Kind == access.KindDefault
-		if r.Bot != bot || me.CanReadAll || !group || !engage.NeedsEverything(r.Engage, r.Observe) {
-			continue
-		}
-		found = append(found, doctor.Finding{Level: doctor.Warn, Check: "Telegram", File: r.File, Line: r.Line, Col: 1,
-			What: fmt.Sprintf("this rule needs every message of its group, and Telegram delivers only mentions, replies and commands to @%s", me.Username),
-			Do:   "turn privacy mode off with /setprivacy at @BotFather and add the bot to the group anew, or choose engage: addressed without observe"})
 	}
 	return found
 }

@@ -5,12 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/url"
 	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
 
 	"attache"
 	"attache/gateway"
 	"attache/internal/brain"
 	"attache/internal/doctor"
+	"attache/internal/model"
 	"attache/internal/telegram"
 )
 
@@ -32,12 +39,13 @@ func (c doctorCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	if err != nil {
 		return err
 	}
-	findings := ofBrain(problems)
-	findings = append(findings, ownerless(b)...)
-	findings = append(findings, capabilities(b)...)
-	findings = append(findings, mute(b, lookup)...)
-	findings = append(findings, checkTelegram(ctx, f, b)...)
-	findings = append(findings, checkDatabase(ctx, f, log, io)...)
+	s := subject(f, b, problems, lookup)
+	s.askTokens(f)
+	db := s.askDatabase(ctx, f, log, io)
+	if db != nil {
+		defer db.Close()
+	}
+	findings := doctor.Examine(ctx, s.Subject)
 	if err := doctor.Print(io.out, findings, c.JSON); err != nil {
 		return err
 	}
@@ -55,58 +63,126 @@ func (c doctorCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	return nil
 }
 
-// ofBrain puts the mistakes in files under the headings of text 1 § 7.
-func ofBrain(problems []attache.Problem) []doctor.Finding {
-	var out []doctor.Finding
-	for _, p := range problems {
-		check := "Brain entities"
-		if p.File == "constitution/access.yaml" {
-			check = "Chat access"
+// examine makes every check of the running program: /doctor, doctor_check and the
+// page tell of it.
+func (p *program) examine(ctx context.Context) []doctor.Finding {
+	b := p.brain.Current()
+	s := subject(p.flags, b, p.brain.Problems(), p.getenv)
+	s.DB = p.db.DB
+	for _, bot := range p.bots {
+		one := s.bot(p.flags, bot.id, bot.client)
+		if p.flags.PublicURL == "" {
+			_, one.Trouble = bot.poller.Healthy()
+		} else {
+			_, one.Trouble = p.webhook.Healthy()
 		}
-		out = append(out, doctor.OfProblem(check, p))
+		s.Bots = append(s.Bots, one)
 	}
-	return out
+	s.Also = append(s.Also, p.unruled(b)...)
+	return doctor.Examine(ctx, s.Subject)
 }
 
-// checkTelegram asks Telegram about each bot's token, and compares what Telegram
-// delivers to the bot with what its rules need.
-func checkTelegram(ctx context.Context, f *flags, b *brain.Brain) []doctor.Finding {
-	found, err := tokens(botsOf(b))
+// examined is what the doctor is given.
+type examined struct{ doctor.Subject }
+
+// subject gives what the command and the running program examine alike.
+func subject(f *flags, b *brain.Brain, problems []attache.Problem, getenv func(string) string) *examined {
+	// A redirect leads elsewhere than to who is asked, so none is followed.
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	s := &examined{doctor.Subject{
+		Brain: b, Problems: problems, Now: time.Now, Getenv: getenv,
+		Date: func(ctx context.Context) (time.Time, error) { return doctor.DateOf(ctx, client, f.TelegramAPI) },
+		Catalog: func(ctx context.Context, p model.Profile) (doctor.Catalog, error) {
+			return doctor.AskCatalog(ctx, client, p)
+		},
+		Folder: f.data(), Free: func() (uint64, error) { return free(f) },
+		Secrets: secretFiles(), Also: ownerless(b),
+	}}
+	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"} {
+		if _, err := secretEnv(name); err != nil {
+			s.Also = append(s.Also, doctor.Finding{Level: doctor.Warn, Check: "Models", What: err.Error(), Do: "then start it again"})
+		}
+	}
+	return s
+}
+
+// bot gives one bot to be asked about.
+func (s *examined) bot(f *flags, id attache.BotID, client doctor.Telegram) doctor.Bot {
+	b := doctor.Bot{ID: id, Client: client, Variable: variableOf(id)}
+	if u, err := url.Parse(f.PublicURL); err == nil && f.PublicURL != "" {
+		b.Webhook = u.JoinPath("telegram", string(id)).String()
+	}
+	return b
+}
+
+// askTokens has the bots asked about whose tokens there are.
+func (s *examined) askTokens(f *flags) {
+	found, err := tokens(botsOf(s.Brain))
 	if err != nil {
-		return []doctor.Finding{{Level: doctor.Fail, Check: "Telegram", What: err.Error()}}
+		s.Also = append(s.Also, doctor.Finding{Level: doctor.Fail, Check: "Telegram", What: err.Error()})
+		s.Date = nil
+		return
 	}
-	var out []doctor.Finding
-	for id, token := range found {
-		me, err := telegram.NewClient(telegram.ClientOptions{Bot: id, Token: token, BaseURL: f.TelegramAPI}).Me(ctx)
-		var call *telegram.CallError
-		switch {
-		case err == nil:
-			out = append(out, privacy(b, id, me)...)
-		case errors.As(err, &call) && call.Code == 401:
-			out = append(out, doctor.Finding{Level: doctor.Fail, Check: "Telegram", What: "Telegram does not know the token of bot " + string(id),
-				Do: "copy it anew from @BotFather into " + variableOf(id)})
-		default:
-			out = append(out, doctor.Finding{Level: doctor.Warn, Check: "Telegram", What: "Telegram could not be asked about bot " + string(id) + ": " + err.Error(),
-				Do: "check the network, or TELEGRAM_API_URL"})
+	for _, id := range botsOf(s.Brain) {
+		if token, ok := found[id]; ok {
+			s.Bots = append(s.Bots, s.bot(f, id, telegram.NewClient(telegram.ClientOptions{Bot: id, Token: token, BaseURL: f.TelegramAPI})))
 		}
 	}
-	return out
 }
 
-// checkDatabase looks at the records of posts and updates. Without a database it
-// says that it did not look; DATABASE_URL out of reach is no failure of the brain.
-func checkDatabase(ctx context.Context, f *flags, log *slog.Logger, io stdio) []doctor.Finding {
+// databasePatience is how long the doctor waits for a database of one's own: a laptop
+// without a route to it should not wait as long as a server that is started with it.
+const databasePatience = 10 * time.Second
+
+// askDatabase opens the database. One of DATABASE_URL that is out of reach is no
+// failure of the brain; the private one that cannot be started is.
+func (s *examined) askDatabase(ctx context.Context, f *flags, log *slog.Logger, io stdio) *database {
+	s.Gap.Level = doctor.Fail
+	if f.DatabaseURL != "" || os.Getenv("DATABASE_URL") != "" || os.Getenv("DATABASE_URL_FILE") != "" {
+		s.Gap.Level = doctor.Skipped
+		bounded, cancel := context.WithTimeout(ctx, databasePatience)
+		defer cancel()
+		ctx = bounded
+	}
 	db, err := openDatabase(ctx, f, false, log, func(s string) { fmt.Fprintln(io.err, s) })
 	if err != nil {
-		level := doctor.Fail
-		if f.DatabaseURL != "" || os.Getenv("DATABASE_URL") != "" || os.Getenv("DATABASE_URL_FILE") != "" {
-			level = doctor.Skipped
-		}
-		return []doctor.Finding{{Level: level, Check: "Database", What: err.Error()}}
+		s.Gap.What = err.Error()
+		return nil
 	}
-	defer db.Close()
 	if err := gateway.Migrate(ctx, db.DB); err != nil {
-		return []doctor.Finding{{Level: doctor.Fail, Check: "Database", What: err.Error()}}
+		db.Close()
+		s.Gap.Level, s.Gap.What = doctor.Fail, err.Error()
+		return nil
 	}
-	return doctor.Deliveries(ctx, db.DB)
+	s.DB = db.DB
+	return db
+}
+
+// free gives the bytes that are left where the program keeps its data, or where it
+// would make that folder.
+func free(f *flags) (uint64, error) {
+	var st syscall.Statfs_t
+	err := syscall.Statfs(f.data(), &st)
+	if errors.Is(err, os.ErrNotExist) {
+		err = syscall.Statfs(f.Brain, &st)
+	}
+	return uint64(st.Bavail) * uint64(st.Bsize), err
+}
+
+// secretFiles lists the files that variables of secrets name.
+func secretFiles() []doctor.SecretFile {
+	var out []doctor.SecretFile
+	for _, kv := range os.Environ() {
+		name, path, _ := strings.Cut(kv, "=")
+		base, isFile := strings.CutSuffix(name, "_FILE")
+		ours := strings.HasPrefix(base, tokenPrefix) || strings.HasPrefix(base, "ATTACHE_HOOK_SECRET_") || slices.Contains([]string{"ATTACHE_ADMIN_TOKEN", "DATABASE_URL", "OPENAI_API_KEY"}, base)
+		if !isFile || !ours {
+			continue
+		}
+		if info, err := os.Stat(path); err == nil {
+			out = append(out, doctor.SecretFile{Variable: name, Path: path, Mode: info.Mode()})
+		}
+	}
+	slices.SortFunc(out, func(a, b doctor.SecretFile) int { return strings.Compare(a.Variable, b.Variable) })
+	return out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"attache"
+	"attache/internal/doctor"
 )
 
 type runCommand struct{}
@@ -35,7 +36,7 @@ func (runCommand) Run(ctx context.Context, f *flags, io stdio) error {
 		return err
 	}
 	defer p.close()
-	for _, f := range mute(brain.Current(), p.getenv) {
+	for _, f := range doctor.Mute(brain.Current(), p.getenv) {
 		log.Error("no model can be asked", "why", f.What+"; "+f.Do)
 	}
 	for _, f := range ownerless(brain.Current()) {

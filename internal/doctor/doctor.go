@@ -1,21 +1,22 @@
 // Package doctor looks at a brain and the machine it runs on and says what is
-// wrong, where, what it means and what to do. A finding is data; every way to ask
-// (the command, the chat command, the tool, the page) prints the same ones.
+// wrong, where, what it means and what to do. A [Finding] is data; every way to ask
+// (the command, the chat command, the tool, the page) gets the same ones from
+// [Examine].
+//
+// A check is a function from values to findings: of the brain's files, of what the
+// database recorded, of what Telegram and a model's server answered. Whoever wires
+// the program puts these values and the ways to ask into a [Subject]. Nothing is
+// changed by looking: the features' schema.sql are tried in a transaction that is
+// rolled back, and of servers only what costs nothing is asked.
 package doctor
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
-	"time"
 
 	"attache"
-	"attache/gateway/ledger"
-	"attache/internal/store"
 )
 
 // Level says how grave a finding is (interface § 1).
@@ -39,11 +40,35 @@ type Finding struct {
 	Col   int    `json:"col"`
 	What  string `json:"what"`
 	Do    string `json:"do"`
+
+	// Chat is the one chat that the finding speaks of, 0 for none or many: in a
+	// pinned place only findings of that chat may be told (decisions § 3.15).
+	Chat attache.ChatID `json:"-"`
+}
+
+// The headings of text 1 § 7, in its order; own ones come after them.
+const (
+	brainEntities   = "Brain entities"
+	contextCode     = "Feature context code"
+	chatAccess      = "Chat access"
+	featureContexts = "Feature contexts"
+)
+
+// headings lists every heading in the order of the report.
+func headings() []string {
+	return []string{brainEntities, contextCode, chatAccess, featureContexts,
+		"Agent state", "Models", "Telegram", "Secrets", "Database", "Clock", "Disk", "Deliveries", "Turns", "Heartbeats", "Updates", "Restart"}
 }
 
 // OfProblem makes a failed check of a problem that a loader found.
 func OfProblem(check string, p attache.Problem) Finding {
 	return Finding{Level: Fail, Check: check, File: p.File, Line: max(p.Line, 1), Col: max(p.Col, 1), What: p.What, Do: p.Do}
+}
+
+// at gives the finding with its place in a file.
+func (f Finding) at(file string, line, col int) Finding {
+	f.File, f.Line, f.Col = file, max(line, 1), max(col, 1)
+	return f
 }
 
 // String gives the line of interface § 1:
@@ -71,6 +96,18 @@ func OK(findings []Finding) bool {
 	return true
 }
 
+// OfChat gives the findings that speak of one chat: all that may be told in a place
+// that is bound to a key (decisions § 3.15).
+func OfChat(findings []Finding, chat attache.ChatID) []Finding {
+	var out []Finding
+	for _, f := range findings {
+		if f.Chat != 0 && f.Chat == chat {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // Print writes findings as lines, or as the JSON of interface § 1.
 func Print(w io.Writer, findings []Finding, asJSON bool) error {
 	if asJSON {
@@ -93,50 +130,6 @@ func Print(w io.Writer, findings []Finding, asJSON bool) error {
 	return nil
 }
 
-// troubleWindow is how far back the doctor looks for posts and updates in trouble.
-const troubleWindow = 7 * 24 * time.Hour
-
-// Deliveries looks for posts whose fate nobody knows or that Telegram refused, and
-// for updates that could not be read (decisions § 7.5, row N8).
-func Deliveries(ctx context.Context, db *store.DB) []Finding {
-	t, err := ledger.ReadTroubles(ctx, db, time.Now().Add(-troubleWindow))
-	if err != nil {
-		return []Finding{{Level: Skipped, Check: "Deliveries", What: "the records of posts could not be read: " + err.Error()}}
-	}
-	var found []Finding
-	for _, p := range t.Posts {
-		f := Finding{Level: Warn, Check: "Deliveries"}
-		where := fmt.Sprintf("in %s at %s (%s)", p.Place, p.At.UTC().Format(time.RFC3339), short(p.Text))
-		if p.State == "unknown" {
-			f.What = "nobody knows whether a post arrived " + where + ": " + p.Why
-			f.Do = "look into the chat; it is not sent again by itself"
-		} else {
-			f.What = "Telegram refused a post " + where + ": " + p.Why
-			f.Do = "mend what it says; the text stands in `attache turns`"
-		}
-		found = append(found, f)
-	}
-	if more := t.AllPosts - len(t.Posts); more > 0 {
-		found = append(found, Finding{Level: Warn, Check: "Deliveries",
-			What: fmt.Sprintf("%d older posts are of unknown fate or were refused too (%d in all)", more, t.AllPosts), Do: "look for the same cause"})
-	}
-	for _, u := range t.Broken {
-		found = append(found, Finding{Level: Warn, Check: "Updates",
-			What: fmt.Sprintf("update %d of bot %s at %s could not be read and was passed by: %s", u.ID, u.Bot, u.At.UTC().Format(time.RFC3339), u.Why),
-			Do:   "please report it; the raw update is kept for a week"})
-	}
-	if more := t.AllUpdates - len(t.Broken); more > 0 {
-		found = append(found, Finding{Level: Warn, Check: "Updates",
-			What: fmt.Sprintf("%d older updates could not be read too (%d in all)", more, t.AllUpdates), Do: "look for the same cause"})
-	}
-	for _, bot := range slices.Sorted(maps.Keys(t.Business)) {
-		found = append(found, Finding{Level: Note, Check: "Updates",
-			What: fmt.Sprintf("%d updates of Telegram Business chats came to bot %s; they are kept and never answered", t.Business[bot], bot),
-			Do:   "disconnect the bot from the Business account if that was not meant"})
-	}
-	return found
-}
-
 // short gives the beginning of a text, on one line.
 func short(s string) string {
 	r := []rune(strings.Join(strings.Fields(s), " "))
@@ -144,4 +137,20 @@ func short(s string) string {
 		return string(r[:40]) + "…"
 	}
 	return string(r)
+}
+
+// names writes "the role home" or "the roles desk and home".
+func names(noun string, ids []string) string {
+	if len(ids) == 1 {
+		return "the " + noun + " " + ids[0]
+	}
+	return "the " + noun + "s " + and(ids)
+}
+
+// and writes "a, b and c".
+func and(ids []string) string {
+	if len(ids) < 2 {
+		return strings.Join(ids, "")
+	}
+	return strings.Join(ids[:len(ids)-1], ", ") + " and " + ids[len(ids)-1]
 }

@@ -1,0 +1,139 @@
+package doctor
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"attache"
+	"attache/constitution"
+	"attache/internal/brain"
+	"attache/internal/brainfile"
+	"attache/internal/tools"
+)
+
+// ofLoading puts the mistakes that loading found under the headings of text 1 § 7
+// (matrix H1).
+func ofLoading(problems []attache.Problem) []Finding {
+	var out []Finding
+	for _, p := range problems {
+		check := brainEntities
+		if p.File == constitution.AccessPath {
+			check = chatAccess
+		}
+		out = append(out, OfProblem(check, p))
+	}
+	return out
+}
+
+// code looks at *.context.ts. This version runs none, so of one that has its *.md
+// beside it nothing can be said (matrix H2).
+func (s *sight) code() []Finding {
+	var out []Finding
+	for f := range s.Tree.Files() {
+		base, ok := strings.CutSuffix(f.Path, ".context.ts")
+		ident, feature := brainfile.Identify(base + ".context.md")
+		if !ok || !feature || s.off(attache.FeatureID(ident.Feature)) {
+			continue
+		}
+		if s.Tree.File(base+".context.md") == nil {
+			out = append(out, Finding{Level: Warn, Check: contextCode, What: "there is no " + ident.ID + ".context.md beside this code, so it is never loaded",
+				Do: "write the context that it belongs to beside it, or remove it"}.at(f.Path, 1, 1))
+			continue
+		}
+		out = append(out, Finding{Level: Skipped, Check: contextCode, What: "this version does not run the code of contexts, so it links and renders nothing and was not looked at"}.at(f.Path, 1, 1))
+	}
+	return out
+}
+
+// unrun names the kinds of entities that this version does not run, once each: a
+// hook that never fires would else be looked for in the hook.
+func (s *sight) unrun() []Finding {
+	var out []Finding
+	for _, kind := range []string{"hook", "scenario"} {
+		var paths []string
+		for _, e := range s.entities {
+			if e.Kind == kind {
+				paths = append(paths, e.path)
+			}
+		}
+		if len(paths) > 0 {
+			out = append(out, Finding{Level: Skipped, Check: brainEntities,
+				What: fmt.Sprintf("this version does not run %ss, of which %d stand here, so only what they reach was looked at", kind, len(paths))}.at(slices.Min(paths), 1, 1))
+		}
+	}
+	return out
+}
+
+// capabilityNames lists the capabilities of interface § 4, those of tools that are
+// still to come among them: a role may ask for them already.
+func capabilityNames() []string {
+	return []string{"access:read", "access:widen", "access:write", "brain:write", "context:bind", "context:read", "doctor:read", "hitl:request",
+		"knowledge:read", "memory:own", "memory:write", "notify:send", "topic:write", "usage:read"}
+}
+
+// Capabilities finds what roles ask for and no tool gives: a slip of the hand there
+// takes a tool away without a word. Tools of MCP servers are not known here, so a
+// brain that has any is believed.
+func Capabilities(b *brain.Brain) []Finding {
+	if len(b.Frame.Manifest.MCP) > 0 {
+		return nil
+	}
+	known := capabilityNames()
+	found, _ := tools.SQLTools(b.Tree, nil) // their mistakes are the brain's problems
+	for _, t := range found {
+		known = append(known, t.Tool.Capability)
+	}
+	var out []Finding
+	for _, r := range b.Frame.Roles {
+		for _, w := range r.Capabilities {
+			prefix, open := strings.CutSuffix(w.Text, "*")
+			if slices.ContainsFunc(known, func(k string) bool { return k == w.Text || open && strings.HasPrefix(k, prefix) }) {
+				continue
+			}
+			out = append(out, Finding{Level: Warn, Check: brainEntities,
+				What: fmt.Sprintf("no tool has the capability %s, so the role %s gains nothing by it", w.Text, r.ID),
+				Do:   brainfile.Suggest(w.Text, known, "take it out, or give it to a tool of a feature")}.at(r.Path, w.Line, w.Col))
+		}
+	}
+	return out
+}
+
+// restart finds what was edited since the program began and is read at its start
+// only (interface § 3).
+func restart(began, now *brain.Brain) []Finding {
+	if began == nil || began == now {
+		return nil
+	}
+	var out []Finding
+	add := func(file string, line int, what string) {
+		out = append(out, Finding{Level: Note, Check: "Restart", What: what + " since the program began, and that is read at its start only", Do: "start it again"}.at(file, line, 1))
+	}
+	was, is := began.Frame.Manifest, now.Frame.Manifest
+	if !reflect.DeepEqual(was.Models, is.Models) {
+		add(constitution.ManifestPath, is.Lines["models"], "models were changed")
+	}
+	if !reflect.DeepEqual(was.MCP, is.MCP) {
+		add(constitution.ManifestPath, is.Lines["mcp"], "mcp was changed")
+	}
+	if !slices.Equal(botIDs(began), botIDs(now)) {
+		add(constitution.AccessPath, 1, "bots were added or removed")
+	}
+	before := schemas(began)
+	for _, s := range schemas(now) {
+		if !slices.Contains(before, s) {
+			add(s.File, 1, "it was changed")
+		}
+	}
+	return out
+}
+
+func botIDs(b *brain.Brain) []attache.BotID {
+	var ids []attache.BotID
+	for _, bot := range b.Policy.Bots() {
+		ids = append(ids, bot.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}

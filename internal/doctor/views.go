@@ -1,0 +1,134 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"attache"
+	"attache/contexts"
+	"attache/internal/brain"
+	"attache/internal/brainfile"
+	"attache/internal/views/sql"
+)
+
+// named is one place that names a view.
+type named struct {
+	check, file string
+	line, col   int
+	view, by    string
+}
+
+// namings lists every place that names a view: the data of contexts, and the state
+// of the roles that are switched on.
+func namings(b *brain.Brain) []named {
+	var out []named
+	for f := range b.Contexts.Files() {
+		for _, d := range f.Data {
+			if d.View != "" {
+				out = append(out, ofData(f, d))
+			}
+		}
+	}
+	for _, r := range b.Frame.Roles {
+		if r.Off {
+			continue
+		}
+		for _, w := range r.State {
+			out = append(out, named{"Agent state", r.Path, w.Line, w.Col, w.Text, ""})
+		}
+	}
+	return out
+}
+
+func ofData(f *contexts.File, d contexts.Data) named {
+	return named{featureContexts, f.Path, d.Line, d.Col, d.View, d.By}
+}
+
+// schemas lists the schema.sql of every feature that is switched on.
+func schemas(b *brain.Brain) []sql.Schema {
+	var out []sql.Schema
+	for _, f := range b.Frame.Features {
+		path := "features/" + string(f.ID) + "/schema.sql"
+		if file := b.Tree.File(path); file != nil && f.Enabled {
+			out = append(out, sql.Schema{Feature: f.ID, File: path, Text: file.Text})
+		}
+	}
+	return out
+}
+
+// views checks that what contexts and roles name exists, against the features'
+// schema.sql applied in a transaction that is rolled back (matrix H7). Without a
+// database it says that it did not look (matrix H11).
+func (s Subject) views(ctx context.Context) []Finding {
+	list, made := namings(s.Brain), schemas(s.Brain)
+	if len(list) == 0 && len(made) == 0 {
+		return nil
+	}
+	if s.DB == nil {
+		return unseen(s.Gap.What)
+	}
+	asked := candidates(made)
+	for _, n := range list {
+		asked = append(asked, n.view)
+	}
+	slices.Sort(asked)
+	columns, problems, err := sql.Check(ctx, s.DB.Pool(), made, slices.Compact(asked))
+	if err != nil {
+		return unseen(err.Error())
+	}
+	return ofViews(list, made, columns, problems)
+}
+
+// unseen says that the views were not looked at.
+func unseen(why string) []Finding {
+	return []Finding{{Level: Skipped, Check: featureContexts, What: "the views that contexts and roles name, and their columns, were not looked at, because that needs the database: " + why,
+		Do: "run the doctor where the database can be reached, or ask doctor_check or /doctor of the running bot"}}
+}
+
+// ofViews judges what a database would have. The views of a schema.sql that is
+// refused are not called missing: the one mistake is named already.
+func ofViews(list []named, made []sql.Schema, columns map[string][]string, problems []attache.Problem) []Finding {
+	var out []Finding
+	excused := map[string]bool{}
+	for _, p := range problems {
+		out = append(out, OfProblem(brainEntities, p))
+		for _, s := range made {
+			if s.File == p.File {
+				for _, view := range candidates([]sql.Schema{s}) {
+					excused[view] = true
+				}
+			}
+		}
+	}
+	there := slices.Collect(maps.Keys(columns))
+	for _, n := range list {
+		has, exists := columns[n.view]
+		switch {
+		case !exists && excused[n.view]:
+		case !exists:
+			out = append(out, Finding{Level: Warn, Check: n.check, What: fmt.Sprintf("the view %s does not exist", n.view),
+				Do: brainfile.Suggest(n.view, there, "define it in the feature's schema.sql")}.at(n.file, n.line, n.col))
+		case n.by != "" && !slices.Contains(has, n.by):
+			out = append(out, Finding{Level: Warn, Check: n.check, What: fmt.Sprintf("the view %s has no column %s to filter by", n.view, n.by),
+				Do: brainfile.Suggest(n.by, has, "add the column to the view")}.at(n.file, n.line, n.col))
+		}
+	}
+	return out
+}
+
+var creates = regexp.MustCompile(`(?i)\bcreate\s+(?:or\s+replace\s+)?(?:materialized\s+)?(?:recursive\s+)?(?:view|table)\s+(?:if\s+not\s+exists\s+)?(?:public\.)?"?([\pL_][\pL\pN_$]*)`)
+
+// candidates lists what the texts seem to define: names to suggest, and to ask after.
+func candidates(made []sql.Schema) []string {
+	var out []string
+	for _, s := range made {
+		for _, m := range creates.FindAllStringSubmatch(s.Text, -1) {
+			out = append(out, strings.ToLower(m[1]))
+		}
+	}
+	return out
+}
