@@ -60,7 +60,7 @@ func (c explainCommand) Run(ctx context.Context, f *flags, io stdio) error {
 }
 
 // world is what a dry run looks at.
-func (r *records) world(f *flags, b *brain.Brain, problems int) explain.World {
+func (r *traces) world(f *flags, b *brain.Brain, problems int) explain.World {
 	w := explain.World{
 		Brain: b, Problems: problems, Records: explain.Records{Away: r.away, None: r.none},
 		Echoes:   func(role constitution.Role) bool { return modelOf(b, role).Model == echoModel },
@@ -96,8 +96,8 @@ func askName(ctx context.Context, f *flags, bot attache.BotID, only bool) string
 	return me.Username
 }
 
-// records are what earlier turns left, as far as they can be looked at.
-type records struct {
+// traces are what earlier turns left, as far as they can be looked at.
+type traces struct {
 	*database               // nil when they cannot be
 	views     *views.Reader // that reads them, nil until one is needed
 	away      string        // why they are not looked at, "" when they are
@@ -106,7 +106,7 @@ type records struct {
 }
 
 // Close ends what lookAtRecords began.
-func (r *records) Close() {
+func (r *traces) Close() {
 	if r.views != nil {
 		r.views.Close()
 	}
@@ -118,8 +118,8 @@ func (r *records) Close() {
 // lookAtRecords opens the database if there is one, the private one of a running
 // program too. A dry run is worth having without: then views are not read, and what
 // earlier turns left is unknown.
-func lookAtRecords(ctx context.Context, f *flags, io stdio) (r *records, err error) {
-	r = new(records)
+func lookAtRecords(ctx context.Context, f *flags, io stdio) (r *traces, err error) {
+	r = new(traces)
 	if r.log, err = newLog(io.err, "text,warn", nil); err != nil { // why a view cannot be read is worth a line
 		return r, err
 	}
@@ -154,7 +154,7 @@ func lookAtRecords(ctx context.Context, f *flags, io stdio) (r *records, err err
 }
 
 // read reads views as a turn does, but as the owner and without making a login.
-func (r *records) read(ctx context.Context, b *brain.Brain, needs []contexts.Need) (map[contexts.Need]contexts.Given, error) {
+func (r *traces) read(ctx context.Context, b *brain.Brain, needs []contexts.Need) (map[contexts.Need]contexts.Given, error) {
 	p := &program{db: r.database, log: r.log}
 	if names := b.Views(); p.db != nil && len(names) > 0 {
 		reader, err := views.OpenReader(ctx, p.db.Pool(), views.Options{Log: p.log, Look: true})
