@@ -31,6 +31,10 @@ func OpenStore(ctx context.Context, db *store.DB) (*Store, error) {
 // columns are those of a tie, in the order in which tie reads them.
 const columns = `context, chat, coalesce(thread, 0), thread is null, bot, entity, role, turn, at`
 
+// Look gives the store for a command that only reads: it makes no table, so a
+// database without one answers with Postgres's own error.
+func Look(db *store.DB) *Store { return &Store{db} }
+
 // tie reads one row.
 func tie(row pgx.CollectableRow) (t Tie, err error) {
 	err = row.Scan(&t.Context, &t.Chat, &t.Thread, &t.Whole, &t.Bot, &t.Key, &t.Role, &t.Turn, &t.At)

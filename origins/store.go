@@ -27,6 +27,10 @@ func Open(ctx context.Context, db *store.DB) (*Store, error) {
 	return &Store{db}, nil
 }
 
+// Look gives the store for a command that only reads: it makes no table, so a
+// database without one answers with Postgres's own error.
+func Look(db *store.DB) *Store { return &Store{db} }
+
 // Post is what Telegram made of one part of a send, with the origin of the send.
 type Post struct {
 	Place    attache.Place
