@@ -211,7 +211,7 @@ func TestLatest(t *testing.T) {
 		{"0 9 * * *", 3 * 24 * time.Hour, 3, "2026-11-28 09:00"},
 		{"0 9 1 1 *", 3 * 365 * 24 * time.Hour, 3, "2024-01-01 09:00"},
 		{"0 10 * * *", time.Hour, 0, ""},
-		{"* * * * *", 30 * time.Second, 1, "2026-11-30 09:00"},
+		{"* * * * *", 31 * time.Second, 1, "2026-11-30 09:00"},
 	} {
 		got := beat(t, "cron: '"+c.cron+"'").latest(24, now.Add(-c.after), now)
 		if len(got) != c.n || c.n > 0 && got[0].Format("2006-01-02 15:04") != c.first {
