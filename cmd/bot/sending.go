@@ -2,16 +2,23 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
+	"time"
 
 	"attache"
+	"attache/gateway/mind"
 	"attache/gateway/posts"
 	"attache/internal/builtin"
+	"attache/internal/model"
 )
 
 // sends wires the tools that say something.
 func (p *program) sends() builtin.Deps {
-	return builtin.Deps{Ruled: p.ruled, Post: p.post, Again: p.again, Bots: p.speakers, Lets: p.lets, Origin: p.origin}
+	return builtin.Deps{
+		Ruled: p.ruled, Post: p.post, Again: p.again, Bots: p.speakers, Lets: p.lets, Origin: p.origin,
+		Files: filepath.Join(p.flags.data(), "files"), Brain: p.brain.Current().Dir, Speak: p.speak,
+	}
 }
 
 // ruled reports whether a tool may post in a place: its chat has a rule under its
@@ -53,4 +60,32 @@ func (p *program) again(ctx context.Context, turn int64, call string) (builtin.P
 
 func outcome(s posts.Said) builtin.PostResult {
 	return builtin.PostResult{Place: s.Place, Messages: s.Messages, Fate: s.Fate, Why: s.Why, Origin: s.Origin}
+}
+
+// speaker is the entry under `models:` that says words aloud.
+const speaker = "speech"
+
+// speak says words aloud for a tool call, if the brain has a model for it, and
+// records what that took.
+func (p *program) speak(ctx context.Context, c attache.Call, words string) ([]byte, error) {
+	b := p.brain.Current()
+	if _, ok := b.Frame.Manifest.Models[speaker]; !ok {
+		return nil, &attache.Error{Kind: attache.KindRefused, Say: "this brain has no model that speaks; only a person can name one, as `speech` under `models:` in constitution/MANIFEST.yaml"}
+	}
+	client, _, err := p.model(b, speaker)
+	if err != nil {
+		p.log.Error("the model that speaks cannot be asked", "err", err)
+		return nil, &attache.Error{Kind: attache.KindRefused, Say: "the model that speaks is not set up; only a person can mend `speech` under `models:` in constitution/MANIFEST.yaml", Cause: err}
+	}
+	sound, err := client.Speech(ctx, words, func(a model.Attempt) {
+		x := mind.Exchange{Turn: c.Turn, Place: c.Place, Role: c.Role, At: time.Now(), Attempt: a}
+		if err := p.account(context.WithoutCancel(ctx), x); err != nil {
+			p.log.Warn("what it took to say something aloud is not recorded", "turn", c.Turn, "err", err)
+		}
+	})
+	if err != nil {
+		p.log.Warn("nothing was said aloud", "bot", c.Place.Bot, "chat", c.Place.Chat, "turn", c.Turn, "err", err)
+		return nil, &attache.Error{Kind: attache.KindOutside, Say: "the model that speaks does not answer right now; write instead, or try again in a later turn", Cause: err}
+	}
+	return sound, nil
 }

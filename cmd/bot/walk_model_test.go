@@ -150,13 +150,19 @@ func modelForms() []form {
 			w.rules = append(w.rules, r)
 			return nothing, nil
 		})),
+		staged(shaped("model speaks: what the recording holds", `model(?: (\S+))? speaks`, "what the recording holds", func(w *walk, c clause) (func(*play) error, error) {
+			r := rule{Rule: modeltest.Once(modeltest.Text(c.body))}
+			r.Model, r.Fits = c.words[1], func(q modeltest.Request) bool { return q.Speak != "" }
+			w.rules = append(w.rules, r)
+			return nothing, nil
+		})),
 	}
 }
 
 // modelRule reads when an answer is given.
 func modelRule(c clause) (rule, error) {
 	r := rule{Rule: modeltest.Rule{Model: c.words[1], Text: c.words[2], Times: 1}}
-	r.Fits = func(q modeltest.Request) bool { return q.Audio == nil }
+	r.Fits = func(q modeltest.Request) bool { return q.Audio == nil && q.Speak == "" }
 	for _, o := range c.options {
 		word, argument, _ := strings.Cut(o, " ")
 		switch {

@@ -21,6 +21,10 @@ func (p *play) requests() string {
 			fmt.Fprintf(&out, ": the recording %s\n", q.File)
 			continue
 		}
+		if q.Speak != "" {
+			fmt.Fprintf(&out, " to be said aloud: %s\n", q.Speak)
+			continue
+		}
 		if len(q.Tools) > 0 {
 			fmt.Fprintf(&out, " with tools %s", strings.Join(q.Tools, ", "))
 		}
