@@ -30,7 +30,7 @@ func floors() []floor {
 		{"0", "the words everyone speaks", []string{"."}},
 		{"1", "the machines: database, journal, Telegram, models, scripts and files", []string{
 			"internal/store", "internal/engine", "internal/script", "internal/views/...",
-			"internal/model", "internal/telegram/...", "internal/brainfile", "internal/postgres",
+			"internal/model", "internal/telegram/...", "internal/brainfile", "internal/postgres", "internal/cliagent/...",
 		}},
 		{"2", "the deciders: each owns one question and answers it from plain values", []string{
 			"access", "engage", "origins", "contexts", "hitl", "heartbeat", "constitution",
@@ -52,11 +52,12 @@ func floors() []floor {
 // own imports may reach, its own included, and the reason that it exists.
 func helpers() map[string]struct{ floor, why string } {
 	return map[string]struct{ floor, why string }{
-		"internal/store/storetest": {"1", "one Postgres a test binary, one database a test; it joins postgres and store"},
-		"gateway/posts/poststest":  {"3", "a messenger that takes posts and answers as told, for the tests of posts and of the gateway"},
-		"internal/model/modeltest": {"4", "a scripted model over HTTP: a fake where the outside world begins; it counts cache hits with the rehearsal model's own cache"},
-		"internal/archivetest":     {"0", "tests whose cases are text archives, which anybody can read and add to"},
-		"internal/web/webtest":     {"0", "a real Chromium, driven over pipes: a page is worth what a browser makes of it"},
+		"internal/store/storetest":    {"1", "one Postgres a test binary, one database a test; it joins postgres and store"},
+		"gateway/posts/poststest":     {"3", "a messenger that takes posts and answers as told, for the tests of posts and of the gateway"},
+		"internal/cliagent/agenttest": {"1", "a scripted agent that keeps its state: the test binary itself, started again"},
+		"internal/model/modeltest":    {"4", "a scripted model over HTTP: a fake where the outside world begins; it counts cache hits with the rehearsal model's own cache"},
+		"internal/archivetest":        {"0", "tests whose cases are text archives, which anybody can read and add to"},
+		"internal/web/webtest":        {"0", "a real Chromium, driven over pipes: a page is worth what a browser makes of it"},
 	}
 }
 

@@ -27,10 +27,11 @@ func (p *program) newMind(ctx context.Context) (*mind.Mind, error) {
 	if err := usage.Migrate(ctx, p.db.DB); err != nil {
 		return nil, err
 	}
+	p.agents = p.newAgents()
 	return mind.New(ctx, mind.Options{
 		DB: p.db.DB, Talks: p.talks, Tools: p.tools, Log: p.log, Now: p.now,
 		Brain: p.brain.Current, Ruling: p.ruling, Bindings: p.bindings, Parents: p.parents, Read: p.read, Model: p.model, Transcribe: p.transcribe,
-		Fetch: p.fetch, Draft: p.draft, Usage: p.account,
+		Fetch: p.fetch, Draft: p.draft, Usage: p.account, Agents: p.agents, Folder: p.folder,
 	})
 }
 
@@ -39,12 +40,12 @@ func (p *program) newMind(ctx context.Context) (*mind.Mind, error) {
 func (p *program) answer(ctx context.Context, run engine.Run, t gateway.Turn) (gateway.Answer, error) {
 	b := p.brain.Current()
 	if t.Task != nil {
-		if role, ok := b.Frame.Role(t.Task.Agent); ok && modelOf(b, role).Model == echoModel {
+		if role, ok := b.Frame.Role(t.Task.Agent); ok && echoes(b, role) {
 			return gateway.Answer{Markdown: t.Task.Input, Format: p.ruling(b, t.Place, "").Format, Origin: &attache.Origin{Run: t.Task.Run.String(), Feature: t.Task.Feature}}, nil
 		}
 	} else if len(t.Messages) > 0 {
 		r := p.ruling(b, t.Place, t.Messages[0].Chat.Kind)
-		if role, ok := b.Frame.Role(r.Role); ok && r.Ruled() && modelOf(b, role).Model == echoModel {
+		if role, ok := b.Frame.Role(r.Role); ok && r.Ruled() && echoes(b, role) {
 			a := echo(t)
 			a.Format = r.Format
 			if r.GoneChat {
@@ -96,6 +97,12 @@ func modelOf(b *brain.Brain, r constitution.Role) constitution.Model {
 		name = "default"
 	}
 	return b.Frame.Manifest.Models[name]
+}
+
+// echoes reports whether the turns of a role are answered with their own words: its
+// model is echo, and it has no agent of its own, which needs no model.
+func echoes(b *brain.Brain, r constitution.Role) bool {
+	return len(r.Engine.Command) == 0 && modelOf(b, r).Model == echoModel
 }
 
 // echo answers a turn with its own words.

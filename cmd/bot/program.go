@@ -19,6 +19,7 @@ import (
 	"attache/gateway/posts"
 	"attache/heartbeat"
 	"attache/internal/brain"
+	"attache/internal/cliagent"
 	"attache/internal/conversation"
 	"attache/internal/engine"
 	"attache/internal/store"
@@ -44,6 +45,7 @@ type program struct {
 	origins *origins.Store
 	ties    *access.Store // bindings that tools made
 	mind    *mind.Mind
+	agents  *cliagent.Pool
 	beats   *heartbeat.Runner
 	clock   heartbeat.Clock              // nil: the machine's
 	views   atomic.Pointer[views.Reader] // nil until the brain names a view
@@ -246,6 +248,9 @@ func (p *program) close() {
 		if err := p.engine.Close(2 * time.Second); err != nil {
 			p.log.Warn("work in progress did not stop in time; the next start goes on with it", "err", err)
 		}
+	}
+	if p.agents != nil {
+		p.agents.Close()
 	}
 	if reader := p.views.Load(); reader != nil {
 		reader.Close()

@@ -23,6 +23,7 @@ import (
 	"attache/contexts"
 	"attache/gateway"
 	"attache/internal/brain"
+	"attache/internal/cliagent"
 	"attache/internal/conversation"
 	"attache/internal/engine"
 	"attache/internal/model"
@@ -65,6 +66,10 @@ type Options struct {
 	Fetch func(ctx context.Context, bot attache.BotID, m attache.Media) (File, error)
 	// Draft begins a draft in a private chat; nil where there are none.
 	Draft func(p attache.Place, turn int64, f attache.Format) Draft
+	// Agents are the processes of roles that a CLI agent runs, and Folder is where one
+	// works for a place.
+	Agents *cliagent.Pool
+	Folder func(p attache.Place) string
 	// Usage records one exchange with a model.
 	Usage func(ctx context.Context, x Exchange) error
 }
@@ -132,6 +137,7 @@ func (m *Mind) Forget(ctx context.Context, before time.Time) error {
 		`delete from attache.context_holds where at < $1`,
 		`delete from attache.tool_calls where at < $1`,
 		`delete from attache.turn_journal where at < $1`,
+		`delete from attache.cli_sessions where at < $1`,
 	} {
 		if _, err := m.o.DB.Pool().Exec(ctx, sql, before); err != nil {
 			return err
@@ -178,6 +184,7 @@ type thought struct {
 	asked   contexts.Turn   // what decides which contexts the turn carries
 	holds   []contexts.Hold // that earlier turns left
 	made    []contexts.Hold // that this one leaves
+	mine    int             // of these, how many its links left before it called a tool
 	spent   float64
 	last    last // of a run
 }
@@ -276,7 +283,11 @@ func (th *thought) think(ctx context.Context, limits constitution.Limits) (strin
 	if err := th.prepare(ctx); err != nil {
 		return "", err
 	}
-	text, err := th.loop(ctx, limits)
+	answer := th.loop
+	if len(th.role.Engine.Command) > 0 {
+		answer = th.converse
+	}
+	text, err := answer(ctx, limits)
 	if err != nil {
 		if ctx.Err() == nil {
 			err = errors.Join(err, th.keep(ctx, false))

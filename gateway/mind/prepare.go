@@ -22,11 +22,7 @@ import (
 // prepared before gets the bytes of then.
 func (th *thought) prepare(ctx context.Context) (err error) {
 	o := th.m.o
-	name := th.role.Model.Text
-	if name == "" {
-		name = "default"
-	}
-	if th.client, th.profile, err = o.Model(th.brain, name); err != nil {
+	if err := th.model(); err != nil {
 		return err
 	}
 	th.grant.Approvals = th.role.Approvals
@@ -54,12 +50,12 @@ func (th *thought) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	th.talk, err = o.Talks.Begin(ctx, conversation.Opening{
-		Turn: th.turn.ID, Place: th.turn.Place, Role: th.role.ID, Engine: engineName,
+		Turn: th.turn.ID, Place: th.turn.Place, Role: th.role.ID, Engine: engineOf(th.role),
 		Epoch: conversation.Epoch{ID: epoch.ID, Text: epoch.Text, Tools: listed},
 		Idle:  manifest.Sessions.Idle,
 		Key:   th.pin().String(),
 		// What was said here may be another key's while nobody knows which key holds.
-		Alone: th.turn.Task != nil || th.asked.Unread,
+		Alone: th.alone(),
 		Session: func(context.Context) ([]byte, error) {
 			return prompt.SessionSnapshot(prompt.Session{Agent: th.role.ID, Name: th.role.Name, Description: th.role.Description, Workspace: manifest.Name}), nil
 		},
@@ -70,6 +66,19 @@ func (th *thought) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	return th.carry(ctx)
+}
+
+// model finds the role's model; an agent of its own has none of ours.
+func (th *thought) model() (err error) {
+	if len(th.role.Engine.Command) > 0 {
+		return nil
+	}
+	name := th.role.Model.Text
+	if name == "" {
+		name = "default"
+	}
+	th.client, th.profile, err = th.m.o.Model(th.brain, name)
+	return err
 }
 
 // pin is what the turn's place holds it to.

@@ -38,14 +38,12 @@ func Foresee(b *brain.Brain, t contexts.Turn, read func(needs []contexts.Need) m
 	return p
 }
 
-// engineName is how a session is known whose turns this package answers.
-const engineName = "api"
-
 // Held reads the links that earlier turns left for the next turn of a role in a
 // place: none if it would open a new session. It only reads.
 func Held(ctx context.Context, db *store.DB, b *brain.Brain, at attache.Place, role attache.RoleID, bindings []attache.Binding) ([]contexts.Hold, error) {
+	who, _ := b.Frame.Role(role)
 	session, ok, err := conversation.Going(ctx, db, conversation.Opening{
-		Place: at, Role: role, Engine: engineName, Idle: b.Frame.Manifest.Sessions.Idle, Key: attache.NewPin(at.Bot, bindings).String(),
+		Place: at, Role: role, Engine: engineOf(who), Idle: b.Frame.Manifest.Sessions.Idle, Key: attache.NewPin(at.Bot, bindings).String(),
 	})
 	if err != nil || !ok {
 		return nil, err

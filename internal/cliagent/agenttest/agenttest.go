@@ -68,7 +68,7 @@ func Install(t testing.TB, dir string, steps ...Step) (program string) {
 	program = filepath.Join(dir, "agent")
 	for name, text := range map[string]string{
 		"script": string(raw),
-		"agent":  fmt.Sprintf("#!/bin/sh\n%s='%s' exec '%s' \"$@\"\n", folder, dir, self),
+		"agent":  fmt.Sprintf("#!/bin/sh\nGORACE=atexit_sleep_ms=0 %s='%s' exec '%s' \"$@\"\n", folder, dir, self),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
