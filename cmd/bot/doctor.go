@@ -15,6 +15,7 @@ import (
 
 	"attache"
 	"attache/gateway"
+	"attache/heartbeat"
 	"attache/internal/brain"
 	"attache/internal/doctor"
 	"attache/internal/model"
@@ -149,7 +150,7 @@ func (s *examined) askDatabase(ctx context.Context, f *flags, log *slog.Logger, 
 		s.Gap.What = err.Error()
 		return nil
 	}
-	if err := gateway.Migrate(ctx, db.DB); err != nil {
+	if err := errors.Join(gateway.Migrate(ctx, db.DB), heartbeat.Migrate(ctx, db.DB)); err != nil {
 		db.Close()
 		s.Gap.Level, s.Gap.What = doctor.Fail, err.Error()
 		return nil
@@ -185,4 +186,18 @@ func secretFiles() []doctor.SecretFile {
 	}
 	slices.SortFunc(out, func(a, b doctor.SecretFile) int { return strings.Compare(a.Variable, b.Variable) })
 	return out
+}
+
+// unruled finds the chats that were met with silence since the start and still are.
+func (p *program) unruled(br *brain.Brain) []doctor.Finding {
+	var found []doctor.Finding
+	for _, b := range p.bots {
+		for _, s := range b.judge.Strangers() {
+			if r := p.ruling(br, s.Place, s.Kind); !r.Ruled() && !r.Silenced {
+				found = append(found, doctor.Finding{Level: doctor.Note, Check: "Chat access", Chat: s.Place.Chat,
+					What: fmt.Sprintf("%s, %s, has no rule for %s and is met with silence", s.Place.Chat, s.Who(), b.id), Do: s.Do()})
+			}
+		}
+	}
+	return found
 }

@@ -30,8 +30,6 @@ type Subject struct {
 	Date func(context.Context) (time.Time, error)
 	// Catalog asks the server of a model what it serves: AskCatalog.
 	Catalog func(context.Context, model.Profile) (Catalog, error)
-	// Fires gives the fires of beats that were refused or could not post since a time.
-	Fires func(ctx context.Context, since time.Time) ([]Fire, error)
 
 	Folder  string                 // of the program's own data
 	Free    func() (uint64, error) // bytes that are left there

@@ -52,7 +52,7 @@ func (s Subject) database(ctx context.Context) []Finding {
 	out = append(out, Deliveries(ctx, s.DB, since)...)
 	out = append(out, s.turns(ctx, since)...)
 	out = append(out, s.moves(ctx)...)
-	return append(out, s.fires(ctx, since)...)
+	return append(out, s.fires(ctx)...)
 }
 
 // server asks the database for its version, its rights and its time.

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"attache"
 	"attache/gateway/ledger"
+	"attache/heartbeat"
 	"attache/internal/brain"
 	"attache/internal/store"
 )
@@ -129,42 +129,29 @@ func moved(b *brain.Brain, moves []ledger.Move) []Finding {
 	return out
 }
 
-// Fire is a fire of a beat that went wrong.
-type Fire struct {
-	Beat string // its id
-	File string // of the beat
-	Chat attache.ChatID
-	At   time.Time // its slot
-	Why  string
-}
-
-// fires tells of fires that were refused or could not post, the newest of each beat
-// and reason with how many there were.
-func (s Subject) fires(ctx context.Context, since time.Time) []Finding {
-	if s.Fires == nil {
-		return nil
-	}
-	list, err := s.Fires(ctx, since)
+// fires tells of beats whose last fire was refused: it could not begin, or what it
+// wanted to say may not be posted (decisions § 2).
+func (s Subject) fires(ctx context.Context) []Finding {
+	list, err := heartbeat.Latest(ctx, s.DB.Pool())
 	if err != nil {
 		return unread("Heartbeats", "the records of fires", err)
 	}
-	type key struct{ beat, why string }
-	count, newest := map[key]int{}, map[key]Fire{}
-	for _, f := range list {
-		k := key{f.Beat, f.Why}
-		if count[k]++; count[k] == 1 || f.At.After(newest[k].At) {
-			newest[k] = f
-		}
-	}
+	return ofFires(s.Brain, list)
+}
+
+// ofFires judges the last fire of each beat that still stands in the brain.
+func ofFires(b *brain.Brain, list []heartbeat.Record) []Finding {
 	var out []Finding
-	for k, f := range newest {
-		what := fmt.Sprintf("the beat %s came to nothing at %s: %s", f.Beat, stamp(f.At), f.Why)
-		if count[k] > 1 {
-			what = fmt.Sprintf("the beat %s came to nothing %d times within a week, the last time at %s: %s", f.Beat, count[k], stamp(f.At), f.Why)
+	for _, r := range list {
+		i := slices.IndexFunc(b.Beats, func(beat heartbeat.Beat) bool { return beat.Kind == r.Kind && beat.ID == r.Entity })
+		if r.State != heartbeat.Refused || i < 0 {
+			continue
 		}
-		out = append(out, Finding{Level: Warn, Check: "Heartbeats", What: what, Do: "mend what it says; the next slot fires as usual", Chat: f.Chat}.at(f.File, 1, 1))
+		beat := b.Beats[i]
+		out = append(out, Finding{Level: Warn, Check: "Heartbeats", Chat: beat.Place.Chat,
+			What: fmt.Sprintf("the last fire of %s, of the slot %s, was refused: %s", beat.ID, r.Slot, r.Why),
+			Do:   "mend what it says; the next slot fires as usual"}.at(beat.Path, 1, 1))
 	}
-	slices.SortFunc(out, func(a, b Finding) int { return strings.Compare(a.What, b.What) })
 	return out
 }
 
