@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"attache"
 	"attache/internal/brainfile"
@@ -57,7 +58,8 @@ func (b Binder) Bind(a Ask, ties []Tie) (Tie, string) {
 	return Tie{Spot: a.Spot, Context: a.Context, Key: key}, ""
 }
 
-// Unbind says why a tool may not take away what the ask names, "" when it may try.
+// Unbind says why a tool may not take away what the ask names, "" when it may. Where
+// there is no such tie the reason lists what the context is bound to in that chat.
 // A tie may outlive its context, its bot and its chat's rule, and can be taken away
 // then too.
 func (b Binder) Unbind(a Ask, ties []Tie) string {
@@ -70,12 +72,29 @@ func (b Binder) Unbind(a Ask, ties []Tie) string {
 	if line, ok := b.static(a); ok {
 		return fmt.Sprintf("%s binds %s there on line %d, and a tool takes nothing away from it; only a person can edit that rule", b.Policy.file.Path, a.Context, line)
 	}
-	_, known := b.fact(a.Context)
-	left := slices.ContainsFunc(ties, func(t Tie) bool { return t.Chat == a.Chat && t.Context == a.Context })
-	if !known && !left {
+	if there := b.elsewhere(a, ties); len(there) > 0 {
+		return fmt.Sprintf("no tool bound %s in %v; name chat, thread and bot as they were bound: in that chat it is bound as %s", a.Context, a.Spot, strings.Join(there, ", "))
+	}
+	if _, known := b.fact(a.Context); !known {
 		return b.unknown(a.Context)
 	}
-	return ""
+	return fmt.Sprintf("no tool bound %s in %v, and it is not bound anywhere else in that chat", a.Context, a.Spot)
+}
+
+// elsewhere tells every binding of an ask's context in its chat.
+func (b Binder) elsewhere(a Ask, ties []Tie) []string {
+	var out []string
+	for _, x := range b.Explain(attache.Place{Chat: a.Chat}, ties) {
+		if x.Context != a.Context {
+			continue
+		}
+		told := Tie{Spot: x.At, Context: x.Context, Key: x.Key}.String()
+		if x.Static {
+			told = fmt.Sprintf("%s by %s on line %d", told, b.Policy.file.Path, x.Line)
+		}
+		out = append(out, told)
+	}
+	return out
 }
 
 // fact finds a context that loads.
@@ -179,15 +198,15 @@ func within(own, other map[attache.ContextID]attache.EntityKey) bool {
 	return true
 }
 
-// elsewhere stands for every thread of a chat that no binding tells from the others.
-const elsewhere attache.ThreadID = -1
+// anyOther stands for every thread of a chat that no binding tells from the others.
+const anyOther attache.ThreadID = -1
 
 // threads gives the threads of a spot that may be held to different keys.
 func (b Binder) threads(a Ask, ties []Tie) []attache.ThreadID {
 	if !a.Whole {
 		return []attache.ThreadID{a.Thread}
 	}
-	out := []attache.ThreadID{elsewhere}
+	out := []attache.ThreadID{anyOther}
 	for at := range b.Policy.bindings {
 		if !at.whole && at.chat == b.number(a.Chat) {
 			out = append(out, at.thread)

@@ -73,8 +73,8 @@ func (s *Store) Bind(ctx context.Context, t Tie) (before Tie, replaced bool, err
 }
 
 // Unbind removes exactly the tie of a context at a spot and gives it (decisions
-// § 3.13). If there is none the error is of the kind notfound, and its sentence
-// lists what the context is bound to elsewhere in that chat.
+// § 3.13). If there is none the error is of the kind notfound; Binder.Unbind, which is
+// asked before, knows what there is instead.
 func (s *Store) Unbind(ctx context.Context, id attache.ContextID, at Spot) (gone Tie, err error) {
 	err = s.db.InTx(ctx, func(tx store.Tx) error {
 		if err := lock(ctx, tx, at.Chat); err != nil {
@@ -84,15 +84,7 @@ func (s *Store) Unbind(ctx context.Context, id attache.ContextID, at Spot) (gone
 		if gone, found, err = take(ctx, tx, id, at); err != nil || found {
 			return err
 		}
-		rows, err := tx.Query(ctx, `select `+columns+` from attache.bindings where chat = $1 and context = $2 order by thread nulls first, bot`, at.Chat, id)
-		if err != nil {
-			return err
-		}
-		others, err := pgx.CollectRows(rows, tie)
-		if err != nil {
-			return err
-		}
-		return &attache.Error{Kind: attache.KindNotFound, Say: fmt.Sprintf("no tool bound %s in %v; name chat, thread and bot as they were bound: the bindings of %s in that chat are %s", id, at, id, list(others))}
+		return &attache.Error{Kind: attache.KindNotFound, Say: fmt.Sprintf("no tool bound %s in %v", id, at)}
 	})
 	var known *attache.Error
 	switch {

@@ -2,7 +2,6 @@ package access
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"attache"
@@ -57,16 +56,4 @@ func (t Tie) Plain() attache.Binding {
 // every bot`.
 func (t Tie) String() string {
 	return attache.ReachEntry{Context: t.Context, Key: t.Key}.String() + " in " + t.Spot.String()
-}
-
-// list tells several ties, "none" for none.
-func list(ties []Tie) string {
-	if len(ties) == 0 {
-		return "none"
-	}
-	told := make([]string, len(ties))
-	for i, t := range ties {
-		told[i] = t.String()
-	}
-	return strings.Join(told, ", ")
 }

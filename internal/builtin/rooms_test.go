@@ -152,7 +152,7 @@ func TestBindAndUnbind(t *testing.T) {
 		{"nova/-1/42", "context_bind", `{"context":"ticket","entity":"T-1","thread":"42","bot":"nova"}`, `{"bot":"nova","chat":"tg:chat:-1","context":"ticket","entity":"T-1","holds":"from the next turn on","ok":true,"thread":"42"}`},
 		{"", "context_bind", `{"context":"policy","chat":-1,"thread":1,"bot":"nova"}`, `{"bot":"nova","chat":"tg:chat:-1","context":"policy","entity":"","holds":"from the next turn on","ok":true,"thread":"0"}`},
 		{"nova/-1/0", "context_unbind", `{"context":"client","bot":"nova"}`, `{"bot":"nova","chat":"tg:chat:-1","context":"client","entity":"initech","holds":"from the next turn on","ok":true,"thread":null}`},
-		{"nova/-1/0", "context_unbind", `{"context":"client","bot":"nova"}`, `{"error":"nothing was unbound: no tool bound client in the whole of tg:chat:-1 for nova; name chat, thread and bot as they were bound: the bindings of client in that chat are client@acme in the whole of tg:chat:-1 for every bot","ok":false}`},
+		{"nova/-1/0", "context_unbind", `{"context":"client","bot":"nova"}`, `{"error":"nothing was unbound: no tool bound client in the whole of tg:chat:-1 for nova; name chat, thread and bot as they were bound: in that chat it is bound as client@acme in the whole of tg:chat:-1 for every bot","ok":false}`},
 		{"nova/-1/0", "context_unbind", `{"context":"client"}`, `{"bot":null,"chat":"tg:chat:-1","context":"client","entity":"acme","holds":"from the next turn on","ok":true,"thread":null}`},
 		{"nova/-6/0", "context_bind", `{"context":"note","entity":"N-1","chat":"tg:chat:5"}`, `{"bot":null,"chat":"tg:chat:5","context":"note","entity":"N-1","holds":"from the next turn on","notes":["it only holds the place to its key: chat is not in the ` + "`when`" + ` of note, so nothing is attached by itself"],"ok":true,"thread":null}`},
 	} {
@@ -195,7 +195,8 @@ func TestRefusedBindings(t *testing.T) {
 		{"nova/-1/0", "context_unbind", `{"context":"client","chat":-2}`, "binds client there on line 10, and a tool takes nothing away from it"},
 		{"nova/-1/0", "context_unbind", `{"context":"client","chat":-2,"thread":43,"bot":"vega"}`, "binds client there on line 10"},
 		{"nova/-1/0", "context_unbind", `{"context":"policy","chat":-5,"bot":"nova"}`, "binds policy there on line 20"},
-		{"nova/-1/0", "context_unbind", `{"context":"ticket","chat":-6}`, "no tool bound ticket in the whole of tg:chat:-6"},
+		{"nova/-1/0", "context_unbind", `{"context":"ticket","chat":-6}`, "no tool bound ticket in the whole of tg:chat:-6 for every bot; name chat, thread and bot as they were bound: in that chat it is bound as ticket@T-1 in thread 42 of tg:chat:-6 for every bot by constitution/access.yaml on line 15"},
+		{"nova/-1/0", "context_unbind", `{"context":"client"}`, "and it is not bound anywhere else in that chat"},
 		{"nova/-1/0", "context_unbind", `{"context":"clinet"}`, "did you mean client?"},
 
 		// From a pinned place.
