@@ -17,6 +17,7 @@ import (
 	"attache/gateway"
 	"attache/heartbeat"
 	"attache/internal/brain"
+	"attache/internal/builtin"
 	"attache/internal/doctor"
 	"attache/internal/model"
 	"attache/internal/telegram"
@@ -69,7 +70,7 @@ func (c doctorCommand) Run(ctx context.Context, f *flags, io stdio) error {
 func (p *program) examine(ctx context.Context) []doctor.Finding {
 	b := p.brain.Current()
 	s := subject(p.flags, b, p.brain.Problems(), p.getenv)
-	s.DB = p.db.DB
+	s.DB, s.Started = p.db.DB, p.began
 	for _, bot := range p.bots {
 		one := s.bot(p.flags, bot.id, bot.client)
 		if p.flags.PublicURL == "" {
@@ -81,6 +82,23 @@ func (p *program) examine(ctx context.Context) []doctor.Finding {
 	}
 	s.Also = append(s.Also, p.unruled(b)...)
 	return doctor.Examine(ctx, s.Subject)
+}
+
+// checkFor is doctor_check: what may be told in a place. One that is bound to
+// anything, or of which nobody knows it now, hears of its own chat only (decisions
+// § 3.15).
+func (p *program) checkFor(ctx context.Context, at attache.Place) builtin.Examination {
+	found := p.examine(ctx)
+	bound, unread := p.bindings(ctx, p.brain.Current(), at)
+	x := builtin.Examination{ThisChat: unread || len(bound) > 0}
+	if x.ThisChat {
+		found = doctor.OfChat(found, at.Chat)
+	}
+	x.OK = doctor.OK(found)
+	for _, f := range found {
+		x.Findings = append(x.Findings, f)
+	}
+	return x
 }
 
 // examined is what the doctor is given.

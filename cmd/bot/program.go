@@ -41,6 +41,7 @@ type program struct {
 	bots    []*bot
 	webhook *updates.Webhook // for all of them
 	brain   *brain.Holder
+	began   *brain.Brain // what it began with: some of it is read at the start only
 	talks   *conversation.Store
 	origins *origins.Store
 	ties    *access.Store // bindings that tools made
@@ -52,7 +53,9 @@ type program struct {
 
 	sqlTools executor
 	metrics  *metrics
-	token    attache.Secret      // of /metrics
+	operator *operator // nil without HTTP
+	windows  windows
+	token    attache.Secret      // of the operator: pages, their JSON, /metrics
 	getenv   func(string) string // where a brain's env: settings are read
 	clients  struct {
 		sync.Mutex
@@ -82,7 +85,7 @@ func newProgram(ctx context.Context, f *flags, s settings, log *slog.Logger) (*p
 			return nil, err
 		}
 	}
-	p := &program{log: log, flags: f, db: db, brain: s.brain, getenv: s.getenv, metrics: newMetrics()}
+	p := &program{log: log, flags: f, db: db, brain: s.brain, began: s.brain.Current(), getenv: s.getenv, metrics: newMetrics()}
 	if p.getenv == nil {
 		p.getenv = lookup
 	}
@@ -151,6 +154,11 @@ func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.
 		p.bots = append(p.bots, b)
 	}
 	p.webhook = p.newWebhook()
+	if !p.token.Empty() {
+		if p.operator, err = p.newOperator(ctx); err != nil {
+			return err
+		}
+	}
 	return p.engine.Launch()
 }
 
@@ -251,6 +259,9 @@ func (p *program) close() {
 	}
 	if p.agents != nil {
 		p.agents.Close()
+	}
+	if p.operator != nil {
+		p.operator.doctor.wait()
 	}
 	if reader := p.views.Load(); reader != nil {
 		reader.Close()
