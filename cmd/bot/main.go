@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"attache"
+	"attache/heartbeat"
 )
 
 func main() {
@@ -39,6 +40,9 @@ type flags struct {
 	PublicURL   string `name:"public-url" env:"ATTACHE_PUBLIC_URL" placeholder:"URL" help:"Address under which Telegram reaches this process: webhooks instead of long polling."`
 	Private     bool   `kong:"-"` // never the database of DATABASE_URL, as in the demo, which forgets what it finds
 	Log         string `default:"text" env:"ATTACHE_LOG" placeholder:"FORM" help:"Log as text or json, and a level if it is not info: json,debug (${default})."`
+
+	// Clock gives the time; nil is the machine's. Tests have one that stands still.
+	Clock heartbeat.Clock `kong:"-"`
 }
 
 // defaultBrain is the folder of a brain that nobody names.
@@ -53,6 +57,7 @@ type commands struct {
 	Init    initCommand    `cmd:"" help:"Write a small commented brain to begin with."`
 	Turns   turnsCommand   `cmd:"" help:"List recorded turns; with an id, everything about one."`
 	Replay  replayCommand  `cmd:"" help:"Rebuild the requests of a recorded turn and compare them with those that were sent."`
+	Beats   beatsCommand   `cmd:"" help:"Show the beats of the brain and when each is due next."`
 	Explain explainCommand `cmd:"" help:"Dry run of one message: who hears it, what the turn would carry, and why."`
 	Doctor  doctorCommand  `cmd:"" help:"Check the machine and the brain; exit 1 if a check fails."`
 	Version versionCommand `cmd:"" help:"Version, commit and Go."`
@@ -61,7 +66,12 @@ type commands struct {
 // run parses the command line, does what it says and gives the exit code: 2 for
 // wrong usage, 1 for a failure, 0 otherwise (interface § 1).
 func run(ctx context.Context, args []string, io stdio) (code int) {
-	var c commands
+	return runBy(ctx, nil, args, io)
+}
+
+// runBy is run by a clock of the caller's; nil is the machine's.
+func runBy(ctx context.Context, clock heartbeat.Clock, args []string, io stdio) (code int) {
+	c := commands{flags: flags{Clock: clock}}
 	parser, err := kong.New(&c,
 		kong.Name("attache"),
 		kong.Description(introduction),

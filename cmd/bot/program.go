@@ -85,7 +85,7 @@ func newProgram(ctx context.Context, f *flags, s settings, log *slog.Logger) (*p
 			return nil, err
 		}
 	}
-	p := &program{log: log, flags: f, db: db, brain: s.brain, began: s.brain.Current(), getenv: s.getenv, metrics: newMetrics()}
+	p := &program{log: log, flags: f, clock: f.Clock, db: db, brain: s.brain, began: s.brain.Current(), getenv: s.getenv, metrics: newMetrics()}
 	if p.getenv == nil {
 		p.getenv = lookup
 	}
