@@ -56,7 +56,7 @@ func reach(ctx context.Context, db *store.DB) error {
 	defer cancel()
 	err := db.Retry(ctx, "reaching the database", db.Ping)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return errors.New("the database of DATABASE_URL did not answer for a minute; is it running, and is the address right?")
+		return errors.New("the database of DATABASE_URL does not answer; is it running, and is the address right?")
 	}
 	if err != nil {
 		return fmt.Errorf("the database cannot be used: %w", err)

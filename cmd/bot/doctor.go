@@ -151,7 +151,7 @@ func (s *examined) askTokens(f *flags) {
 
 // databasePatience is how long the doctor waits for a database of one's own: a laptop
 // without a route to it should not wait as long as a server that is started with it.
-const databasePatience = 10 * time.Second
+const databasePatience = 5 * time.Second
 
 // askDatabase opens the database. One of DATABASE_URL that is out of reach is no
 // failure of the brain; the private one that cannot be started is.

@@ -56,6 +56,7 @@ func TestInitThenDoctor(t *testing.T) {
 	}
 	t.Setenv("TELEGRAM_BOT_TOKEN", s.bot.Token)
 	t.Setenv("OPENAI_API_KEY", "a-key")
+	t.Setenv("OPENAI_BASE_URL", modeltest.New(t).URL)
 	code, out, errs := attacheCommand(append([]string{"doctor", "--brain", initialised(t, "--owner", "5")}, where...)...)
 	if code != 0 || out != "all is well\n" {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
