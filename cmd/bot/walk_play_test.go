@@ -34,6 +34,7 @@ type play struct {
 	db    *store.DB
 	model *scripted
 	brain string // its folder
+	agent string // the folder of the scripted agent; "" when the brain names none
 
 	users    map[string]*telegramsim.User
 	bots     []*telegramsim.User
@@ -95,7 +96,7 @@ func (p *play) brainOf(w *walk) map[string]string {
 		"constitution/MANIFEST.yaml":       "name: Walk\ntelegram: { pace: off }\nmodels: { default: { model: echo } }\n",
 		"constitution/access.yaml":         "bots:\n  nova:\n    merge: 20ms\n    dm: { role: helper, people: everyone }\n    default: { role: helper, people: everyone }\n",
 		"features/helping/FEATURE.md":      "---\ndescription: Helps.\n---\n",
-		"features/helping/helper.agent.md": "---\nname: Helper\ndescription: Helps.\n---\nYou help.\n",
+		"features/helping/helper.agent.md": "---\nname: Helper\ndescription: Helps.\ncontexts: []\n---\nYou help.\n",
 	}
 	if len(w.rules) > 0 {
 		files["constitution/MANIFEST.yaml"] = "name: Walk\ntelegram: { pace: off }\nmodels: { default: { model: scripted, baseUrl: $MODEL, apiKey: a-key } }\n"
@@ -104,7 +105,7 @@ func (p *play) brainOf(w *walk) map[string]string {
 		files[name] = text
 	}
 	for name, text := range files {
-		files[name] = strings.ReplaceAll(text, "$MODEL", p.model.url)
+		files[name] = p.filled(text)
 	}
 	return files
 }
@@ -234,7 +235,7 @@ func (p *play) command(words []string) error {
 // writeFile changes a file of the brain and waits until the program has read it.
 func (p *play) writeFile(name, text string) error {
 	before := p.readings()
-	text = strings.ReplaceAll(text, "$MODEL", p.model.url) + "\n"
+	text = p.filled(text) + "\n"
 	file := filepath.Join(p.brain, name)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil || p.life == nil {
 		return err
