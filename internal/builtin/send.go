@@ -170,15 +170,15 @@ func told(r PostResult, err error) attache.Result {
 	return partly(r)
 }
 
-// sent tells where a post stands, and what a reply to it brings back.
+// sent tells where a post stands, and what it is about to who replies to it.
 func sent(r PostResult) map[string]any {
 	fields := map[string]any{"chat": r.Place.Chat.String(), "thread": strconv.FormatInt(int64(r.Place.Thread), 10), "messages": r.Messages}
 	if r.Origin != nil && len(r.Origin.Reach) > 0 {
-		var back []string
+		var about []string
 		for _, e := range r.Origin.Reach {
-			back = append(back, e.String())
+			about = append(about, e.String())
 		}
-		fields["reply"] = back
+		fields["about"] = about
 	}
 	return fields
 }

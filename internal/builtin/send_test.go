@@ -29,7 +29,7 @@ func TestWhatASendIsAbout(t *testing.T) {
 		if len(w.asked) != 1 || w.asked[0].Say.Origin != w.origin {
 			t.Errorf("%s: posts %+v", args, w.asked)
 		}
-		if want := `{"chat":"tg:chat:-1001","messages":[3],"ok":true,"reply":["client@acme","policy"],"thread":"0"}`; result.Text != want {
+		if want := `{"about":["client@acme","policy"],"chat":"tg:chat:-1001","messages":[3],"ok":true,"thread":"0"}`; result.Text != want {
 			t.Errorf("the model reads %s", result.Text)
 		}
 	}
