@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"attache/internal/cliagent/agenttest"
 )
 
 // binary builds the command once for all tests that run it as a process of its
@@ -36,6 +38,7 @@ var built = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	agenttest.Main() // a walk's agent is this binary, started again
 	code := m.Run()
 	if path, err := built(); err == nil {
 		os.RemoveAll(filepath.Dir(path))

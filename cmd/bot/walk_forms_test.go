@@ -14,6 +14,7 @@ import (
 // forms are the lines that a walk may hold. The first one that fits reads a line.
 func forms() []form {
 	all := append(worldForms(), modelForms()...)
+	all = append(all, agentForms()...)
 	all = append(all, programForms()...)
 	return append(all, speechForms()...)
 }

@@ -16,7 +16,7 @@ func TestMistakesInWalks(t *testing.T) {
 		{"-- walk --\n-- posts --\n", "x.txtar:1: a walk begins with a sentence that says what it shows"},
 		{"Words.\n-- posts --\n", "x.txtar:1: a walk has a script; write it under -- walk --"},
 		{head, "x.txtar:1: a walk expects something; end it with -- posts -- and run with -update"},
-		{head + "-- pots --\n", "x.txtar:4: pots is neither a file of the brain nor a section; sections are walk, posts, drafts, turns, judged, kept, requests, prompt, output, log"},
+		{head + "-- pots --\n", "x.txtar:4: pots is neither a file of the brain nor a section; sections are walk, posts, drafts, turns, judged, kept, requests, agent, prompt, output, log"},
 		{head + "ann in family: hi\n  and more\n\nann goes home\n" + tail, `x.txtar:7: "ann goes home" is no line of a walk; README.md beside the walks lists them`},
 		{head + "  ann in family: hi\n" + tail, "x.txtar:4: an indented line goes on with the line before it, and there is none"},
 		{head + "ann in family\n" + tail, "x.txtar:4: nothing is said; write the words behind a colon"},

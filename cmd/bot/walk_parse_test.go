@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"attache/internal/cliagent/agenttest"
 	"attache/internal/model/modeltest"
 )
 
@@ -25,9 +26,10 @@ type walk struct {
 
 	forms    []form // that its lines may have
 	rules    []rule // the scripted model's, in order
-	botsHear bool   // groups' bots hear one another
-	kills    int    // how often the program is killed; then it is a process of its own
-	manual   bool   // the script says itself when the program starts
+	agent    []agenttest.Step
+	botsHear bool // groups' bots hear one another
+	kills    int  // how often the program is killed; then it is a process of its own
+	manual   bool // the script says itself when the program starts
 }
 
 // line is one line of a script, ready to be done.

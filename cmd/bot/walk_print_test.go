@@ -16,7 +16,7 @@ import (
 
 // sectionNames are the halves of a walk that -update writes.
 func sectionNames() []string {
-	return []string{"posts", "drafts", "turns", "judged", "kept", "requests", "prompt", "output", "log"}
+	return []string{"posts", "drafts", "turns", "judged", "kept", "requests", "agent", "prompt", "output", "log"}
 }
 
 // section gives what a section of the expected half holds now.
@@ -34,6 +34,8 @@ func (p *play) section(name string) (string, error) {
 		return p.kept()
 	case "requests":
 		return p.requests(), nil
+	case "agent":
+		return p.told(), nil
 	case "prompt":
 		return p.prompt(), nil
 	case "output":

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"attache/internal/cliagent/agenttest"
+	"attache/internal/cliagent/sent"
+)
+
+// agentForms script the agent that a role may be run by (engine: { cli: … }): its
+// steps are taken in their order, wherever the lines stand, and a turn takes as many
+// as it needs to end.
+func agentForms() []form {
+	step := func(shape, do, needs string) form {
+		return staged(shaped(shape, "agent "+do, needs, func(w *walk, c clause) (func(*play) error, error) {
+			s := agenttest.Step{Do: do, Text: c.body}
+			if do == "calls" {
+				s.Name, s.Text, _ = strings.Cut(c.body, " ")
+			}
+			w.agent = append(w.agent, s)
+			return func(*play) error { return nil }, nil
+		}))
+	}
+	return []form{
+		step("agent says: words", "says", "the answer"),
+		step(`agent calls: notification_send {"text":"hi"}`, "calls", "the tool and its arguments"),
+		step("agent compacts", "compacts", ""),
+		step("agent forgets", "forgets", ""),
+		step("agent writes: warming up", "writes", "the line"),
+		step("agent dies: its last words", "dies", "its last words"),
+		step("agent fails: out of credit", "fails", "what it says"),
+	}
+}
+
+// filled puts the addresses of the walk's model and agent into a file.
+func (p *play) filled(text string) string {
+	text = strings.ReplaceAll(text, "$MODEL", p.model.url)
+	if strings.Contains(text, "$AGENT") && p.agent == "" {
+		p.agent = p.t.TempDir()
+		agenttest.Install(p.t, p.agent, p.walk.agent...)
+	}
+	return strings.ReplaceAll(text, "$AGENT", p.agent+"/agent")
+}
+
+// told tells what the scripted agent was told: by which of its processes, and of each
+// turn what it was told of contexts, with its words, and the input.
+func (p *play) told() string {
+	if p.agent == "" {
+		return ""
+	}
+	var out strings.Builder
+	for _, l := range agenttest.Heard(p.t, p.agent) {
+		process, raw, _ := strings.Cut(l, " ")
+		var m struct {
+			Type    string    `json:"type"`
+			Session *string   `json:"session"`
+			ID      string    `json:"id"`
+			Context []sent.Op `json:"context"`
+			Input   string    `json:"input"`
+			Content string    `json:"content"`
+			Tools   []struct {
+				Name string `json:"name"`
+			} `json:"tools"`
+		}
+		_ = json.Unmarshal([]byte(raw), &m) // what is no message is printed as nothing known
+		switch m.Type {
+		case "start":
+			what := "begins a session"
+			if m.Session != nil {
+				what = "goes on with " + *m.Session
+			}
+			fmt.Fprintf(&out, "process %s %s\n", process, what)
+		case "turn":
+			fmt.Fprintf(&out, "turn %s", m.ID)
+			for i, t := range m.Tools {
+				fmt.Fprintf(&out, "%s%s", map[bool]string{true: " with tools ", false: ", "}[i == 0], t.Name)
+			}
+			out.WriteByte('\n')
+			p.operations(&out, m.Context)
+			fmt.Fprintf(&out, "  input: %s\n", hang(hang(p.plain(m.Input))))
+		case "tool_result":
+			fmt.Fprintf(&out, "result of %s\n", m.ID)
+			p.operations(&out, m.Context)
+			fmt.Fprintf(&out, "  %s\n", hang(p.plain(m.Content)))
+		case "":
+			fmt.Fprintf(&out, "process %s ends\n", process)
+		}
+	}
+	return out.String()
+}
+
+func (p *play) operations(out *strings.Builder, ops []sent.Op) {
+	for _, o := range ops {
+		name := o.Name
+		if o.Entity != "" {
+			name += "@" + o.Entity
+		}
+		fmt.Fprintf(out, "  %s %s: %s\n", o.Op, name, hang(hang(p.plain(o.Text))))
+	}
+}
