@@ -21,12 +21,13 @@ import (
 
 type explainCommand struct {
 	Bot     attache.BotID     `placeholder:"BOT" help:"The bot; may be left out when the brain has one."`
-	Chat    string            `required:"" placeholder:"CHAT" help:"Where it is written: tg:chat:<number> or the number; a private chat has its person's number."`
+	Chat    string            `placeholder:"CHAT" help:"Where it is written: tg:chat:<number> or the number; a private chat has its person's number."`
 	Thread  attache.ThreadID  `placeholder:"N" help:"The topic; left out: General or none."`
 	From    string            `placeholder:"PERSON" help:"Who writes it: tg:user:<number> or the number; left out: somebody whom the rule lets in."`
 	ReplyTo attache.MessageID `placeholder:"N" help:"The message that it replies to."`
+	Of      string            `name:"run" placeholder:"ENTITY" help:"A run in place of a message: heartbeat:ID."`
 	JSON    bool              `name:"json" help:"Print JSON."`
-	Text    string            `arg:"" help:"What is written."`
+	Text    string            `arg:"" optional:"" help:"What is written; of a run, in place of what its file says."`
 }
 
 // Run tells what the program would do with one message and what the turn would
@@ -45,7 +46,7 @@ func (c explainCommand) Run(ctx context.Context, f *flags, io stdio) error {
 		return err
 	}
 	x, err := explain.Explain(ctx, r.world(f, b, len(problems)), explain.Question{
-		Bot: c.Bot, Chat: c.Chat, Thread: c.Thread, From: c.From, ReplyTo: c.ReplyTo, Text: c.Text,
+		Bot: c.Bot, Chat: c.Chat, Thread: c.Thread, From: c.From, ReplyTo: c.ReplyTo, Run: c.Of, Text: c.Text,
 	})
 	if err != nil {
 		return err

@@ -75,10 +75,13 @@ and writes nothing.
 
   attache explain --chat tg:chat:-1001 "what is open?"
   attache explain --bot nova --chat 111111 --from 111111 hello
+  attache explain --chat=-1001 --reply-to 812 "and this one?"
   attache explain --chat=-1001 --thread 42 --json hello | jq .links
+  attache explain --run heartbeat:daily
 
-It may be used beside a running bot, and without one: then it cannot read state views, nor
-know what earlier turns left. A reply links nothing yet; it may engage the bot.`
+With --run it tells of a beat's next run: what it carries, and what a reply to its answer
+would bring back. It may be used beside a running bot, and without one: then it cannot read
+state views, nor know what earlier turns left and what tools bound.`
 }
 
 func (doctorCommand) Help() string {

@@ -21,23 +21,22 @@ import (
 	"attache/constitution"
 	"attache/contexts"
 	"attache/engage"
-	"attache/gateway"
 	"attache/gateway/judge"
-	"attache/gateway/ledger"
 	"attache/gateway/mind"
 	"attache/internal/brain"
 	"attache/internal/prompt"
 	"attache/internal/store"
 )
 
-// Question is one message, as a person at a terminal tells of it.
+// Question is one message, or one run, as a person at a terminal tells of it.
 type Question struct {
 	Bot     attache.BotID // "": the brain's only one
 	Chat    string        // tg:chat:<number> or the number
 	Thread  attache.ThreadID
 	From    string            // tg:user:<number> or the number; "": somebody whom the rule lets in
 	ReplyTo attache.MessageID // 0: no reply
-	Text    string
+	Run     string            // heartbeat:ID; "": a message
+	Text    string            // of a run "": what its file says
 }
 
 // World is what a dry run looks at.
@@ -62,18 +61,25 @@ type Records struct {
 	None bool      // because there never were any
 }
 
-// Explain tells what the program would do with one message and what its turn would
-// carry. A question that makes no sense is an *attache.Error of kind usage.
+// Explain tells what the program would do with one message, or in a run, and what its
+// turn would carry. A question that makes no sense is an *attache.Error of kind usage,
+// an entity that is not there one of another kind.
 func Explain(ctx context.Context, w World, q Question) (*Answer, error) {
-	place, from, err := q.address(w.Brain)
-	if err != nil {
-		return nil, err
-	}
-	d := &dryRun{World: w, ctx: ctx, place: place}
+	d := &dryRun{World: w, ctx: ctx}
 	if w.Problems > 0 {
 		d.note("the brain's files have %s; attache doctor lists them", many(w.Problems, "mistake"))
 	}
-	return d.explain(from, q.Text, q.ReplyTo)
+	if q.Run != "" {
+		if q.Chat != "" || q.From != "" || q.ReplyTo != 0 || q.Thread != 0 {
+			d.note("a run is in the place that its file names and answers nobody: --chat, --thread, --from and --reply-to say nothing")
+		}
+		return d.run(q.Run, q.Text)
+	}
+	from, err := d.address(q)
+	if err != nil {
+		return nil, err
+	}
+	return d.message(from, q.Text, q.ReplyTo)
 }
 
 func misused(format string, args ...any) error {
@@ -81,104 +87,82 @@ func misused(format string, args ...any) error {
 }
 
 // address reads where the message stands and who writes it, "" for somebody.
-func (q Question) address(b *brain.Brain) (attache.Place, attache.PersonID, error) {
-	place := attache.Place{Bot: q.Bot, Thread: q.Thread}
-	if place.Thread == 1 {
-		place.Thread = 0 // Telegram's number of General, whose place has none (decisions § 1)
+func (d *dryRun) address(q Question) (from attache.PersonID, err error) {
+	d.place = attache.Place{Bot: q.Bot, Thread: q.Thread}
+	if d.place.Thread == 1 {
+		d.place.Thread = 0 // Telegram's number of General, whose place has none (decisions § 1)
 	}
 	var bots []attache.BotID
-	for _, bot := range b.Policy.Bots() {
+	for _, bot := range d.Brain.Policy.Bots() {
 		bots = append(bots, bot.ID)
 	}
-	if place.Bot == "" {
-		if len(bots) != 1 {
-			return place, "", misused("the brain has %s %v; choose one with --bot", many(len(bots), "bot"), bots)
-		}
-		place.Bot = bots[0]
+	switch {
+	case q.Chat == "":
+		return "", misused("--chat is missing: where it is written; or ask about a run with --run heartbeat:ID")
+	case q.Text == "":
+		return "", misused("<text> is missing: what is written")
+	case q.Bot == "" && len(bots) != 1:
+		return "", misused("the brain has %s %v; choose one with --bot", many(len(bots), "bot"), bots)
+	case q.Bot == "":
+		d.place.Bot = bots[0]
 	}
-	var err error
-	if place.Chat, err = attache.ParseChat(q.Chat); err != nil {
-		return place, "", misused("--chat: %v", err)
+	if d.place.Chat, err = attache.ParseChat(q.Chat); err != nil {
+		return "", misused("--chat: %v", err)
 	}
 	if q.From == "" {
-		return place, "", nil
+		return "", nil
 	}
-	from, err := parsePerson(q.From)
-	if err != nil {
-		return place, "", misused("--from: %v", err)
+	if from, err = parsePerson(q.From); err != nil {
+		return "", misused("--from: %v", err)
 	}
-	return place, from, nil
+	return from, nil
 }
 
-// dryRun is one message on its way through the rules.
+// dryRun is one message, or one run, on its way through the rules.
 type dryRun struct {
 	World
-	ctx   context.Context
-	place attache.Place
-	notes []string // what the reader should know of how this came about
+	ctx    context.Context
+	place  attache.Place // the zero value for a run without one
+	pin    attache.Pin   // of the place
+	unread bool          // what tools bound cannot be known
+	notes  []string      // what the reader should know of how this came about
 }
 
 func (d *dryRun) note(format string, args ...any) {
 	d.notes = append(d.notes, fmt.Sprintf(format, args...))
 }
 
-// explain decides as the program does, in its order.
-func (d *dryRun) explain(from attache.PersonID, text string, replyTo attache.MessageID) (*Answer, error) {
-	username := d.username(text)
-	ruled, err := d.ruled()
+// message decides on a message as the program does, in its order.
+func (d *dryRun) message(from attache.PersonID, text string, replyTo attache.MessageID) (*Answer, error) {
+	username, kind := d.username(text), kindOfChat(d.place.Chat)
+	x := newAnswer(d.Brain)
+	bindings, err := d.stand(x, kind)
 	if err != nil {
 		return nil, err
 	}
-	kind := kindOfChat(d.place.Chat)
-	r := d.Brain.Policy.For(ruled, kind)
 	m := attache.Message{Place: d.place, Chat: attache.Chat{Kind: kind}, At: time.Now().UTC(), Text: text, Marks: marksOf(text)}
 	m.From = attache.Person{ID: from, IsBot: strings.HasPrefix(string(from), "bot:")}
 	if from == "" {
-		m.From.ID = d.somebody(r)
+		m.From.ID = d.somebody(x.ruling)
 	}
 	self := engage.Self{Bot: d.place.Bot, User: "bot:" + attache.PersonID(d.place.Bot), Username: username}
-	if m.Reply, err = d.reply(replyTo, self); err != nil {
+	var brings attache.Reach
+	if m.Reply, brings, err = d.reply(replyTo, self); err != nil {
 		return nil, err
 	}
-	x := &Answer{brain: d.Brain, message: m, ruling: r, Pin: map[attache.ContextID]*attache.EntityKey{}, Links: []Link{}}
-	if r.File != "" {
-		x.Rule = &Spot{r.File, r.Line}
-	}
-	x.Role, x.Engaged, x.why = d.heard(r, m, self)
-	bindings := d.bound(ruled)
-	x.pin(attache.NewPin(d.place.Bot, bindings))
+	x.message = m
+	x.Role, x.Engaged, x.why = d.heard(x.ruling, m, self)
 	if x.Engaged {
-		err = d.carried(x, bindings)
+		x.asked = contexts.Turn{Bot: d.place.Bot, Role: d.Brain.Admission(x.Role), Bindings: bindings, Unread: d.unread}
+		if len(brings) > 0 {
+			x.asked.Replies = []contexts.Source{{Why: fmt.Sprintf("a reply to message %d", replyTo), Reach: brings}}
+		}
+		if err = d.held(x); err == nil {
+			err = d.carried(x)
+		}
 	}
 	x.Notes = d.notes
 	return x, err
-}
-
-// ruled gives the place whose rules hold. Where a group became a supergroup the file
-// may still name the old number (decisions § 3.8).
-func (d *dryRun) ruled() (attache.Place, error) {
-	at := d.place
-	if at.Chat.Private() || d.Brain.Policy.Mentions(at.Chat) || d.Records.DB == nil {
-		return at, nil
-	}
-	old, ok, err := gateway.OldNumber(d.ctx, d.Records.DB, at.Bot, at.Chat)
-	if err != nil && !unmade(err) {
-		return at, err
-	}
-	if ok && d.Brain.Policy.Mentions(old) {
-		d.note("%s was the group %s before, whose rule holds on until the file names the new number", at.Chat, old)
-		at.Chat = old
-	}
-	return at, nil
-}
-
-// bound gives what a place is bound to.
-func (d *dryRun) bound(at attache.Place) []attache.Binding {
-	var out []attache.Binding
-	for _, x := range d.Brain.Policy.Bindings(at.Chat, at.Thread) {
-		out = append(out, attache.Binding{Context: x.Context, Key: x.Key, Static: true, Thread: x.Thread, Bots: x.Bots})
-	}
-	return out
 }
 
 // somebody gives who writes when nobody is named: in a private chat its person,
@@ -191,28 +175,6 @@ func (d *dryRun) somebody(r access.Ruling) attache.PersonID {
 		return id
 	}
 	return attache.UserID(1)
-}
-
-// reply gives what the message replies to: a post of the bot if the records say so.
-func (d *dryRun) reply(to attache.MessageID, self engage.Self) (*attache.Reply, error) {
-	if to == 0 {
-		return nil, nil
-	}
-	out := &attache.Reply{ID: to, From: attache.Person{ID: "tg:user:0"}}
-	if d.Records.DB == nil {
-		d.note("message %d counts as somebody else's: whose it is stands in the records", to)
-		return out, nil
-	}
-	text, ours, err := ledger.Post(d.ctx, d.Records.DB, d.place.Bot, d.place.Chat, to)
-	switch {
-	case err != nil && !unmade(err):
-		return nil, err
-	case !ours:
-		d.note("message %d is no post of %s here, so it counts as somebody else's", to, d.place.Bot)
-	default:
-		out.From, out.Text = attache.Person{ID: self.User, IsBot: true}, text
-	}
-	return out, nil
 }
 
 // heard says whether the message is for the bot, and why.
@@ -230,19 +192,29 @@ func (d *dryRun) heard(r access.Ruling, m attache.Message, self engage.Self) (ro
 	return r.Role, o.Decision.Act == engage.Answer, o.Decision.Why
 }
 
+// held finds what earlier turns left for this one.
+func (d *dryRun) held(x *Answer) error {
+	if d.Records.DB == nil || d.unread {
+		return nil
+	}
+	holds, err := mind.Held(d.ctx, d.Records.DB, d.Brain, d.place, x.Role, x.asked.Bindings)
+	if unmade(err) {
+		return nil
+	}
+	x.asked.Holds = holds
+	return err
+}
+
 // carried finds what the turn would carry.
-func (d *dryRun) carried(x *Answer, bindings []attache.Binding) error {
-	x.asked = contexts.Turn{Bot: d.place.Bot, Role: d.Brain.Admission(x.Role), Bindings: bindings}
-	if d.Records.DB != nil {
-		holds, err := mind.Held(d.ctx, d.Records.DB, d.Brain, d.place, x.Role, bindings)
-		if err != nil && !unmade(err) {
-			return err
-		}
-		x.asked.Holds = holds
-	} else if d.Records.None && len(d.Brain.Views()) > 0 {
+func (d *dryRun) carried(x *Answer) error {
+	switch {
+	case d.Records.DB != nil:
+	case !d.Records.None && x.run != nil:
+		d.note("state views and what tools bound were not looked at: %s", d.Records.Away)
+	case !d.Records.None:
+		d.note("state views, what tools bound and what earlier turns opened were not looked at: %s", d.Records.Away)
+	case len(d.Brain.Views()) > 0:
 		d.note("state views were not looked at: %s", d.Records.Away)
-	} else if !d.Records.None {
-		d.note("state views and what earlier turns opened were not looked at: %s", d.Records.Away)
 	}
 	if role, _ := d.Brain.Frame.Role(x.Role); d.Echoes(role) {
 		d.note("the model of this role is echo, which says the message again and reads nothing of this")
@@ -261,7 +233,11 @@ func (d *dryRun) carried(x *Answer, bindings []attache.Binding) error {
 		return err
 	}
 	x.instructions = len([]rune(epoch.Text))
-	x.input = len([]rune(string(prompt.Input(nil, nil, []attache.Message{x.message}, d.Brain.Frame.Manifest.Zone.String()))))
+	input := x.message.Text // of a run, without elements (decisions § 5)
+	if x.run == nil {
+		input = string(prompt.Input(nil, nil, []attache.Message{x.message}, d.Brain.Frame.Manifest.Zone.String()))
+	}
+	x.input = len([]rune(input))
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,11 +27,19 @@ type Answer struct {
 	Links   []Link                                   `json:"links"`
 	Tail    string                                   `json:"tail"`
 
+	// Of a run that posts its final answer: what a reply to it would bring back, or why
+	// it would not be posted (decisions § 2).
+	Origin  *attache.Origin `json:"origin,omitempty"`
+	Refusal string          `json:"refusal,omitempty"`
+
 	// Notes tell how this came about: what could not be looked at, what was guessed.
 	Notes []string `json:"-"`
 
 	brain        *brain.Brain
+	run          *attache.Run // nil: a message
+	path         string       // of the run's file
 	message      attache.Message
+	unread       bool // what tools bound cannot be known
 	ruling       access.Ruling
 	why          string // why it is engaged, or why not
 	asked        contexts.Turn
@@ -55,7 +64,13 @@ type Link struct {
 	Chars   int               `json:"chars"`
 }
 
-func (x *Answer) pin(p attache.Pin) {
+func newAnswer(b *brain.Brain) *Answer {
+	return &Answer{brain: b, Pin: map[attache.ContextID]*attache.EntityKey{}, Links: []Link{}}
+}
+
+// hold notes what the place holds a bot to.
+func (x *Answer) hold(p attache.Pin) {
+	x.unread = p.Unread
 	for id, key := range p.Bound {
 		x.Pin[id] = nil
 		if key != "" {
@@ -108,15 +123,26 @@ func (x *Answer) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	m := x.message
-	line("message", "%s writes to %s in %s, topic %d", m.From.ID, m.Place.Bot, m.Place.Chat, m.Place.Thread)
-	line("rule", "%s", x.rule())
-	if x.Role != "" {
+	if x.run != nil {
+		line("run", "%s, %s, %s", x.run, x.path, where(m.Place))
+	} else {
+		line("message", "%s writes to %s in %s, topic %d", m.From.ID, m.Place.Bot, m.Place.Chat, m.Place.Thread)
+	}
+	if m.Place.Chat != 0 {
+		line("rule", "%s", x.rule())
+	}
+	if x.Role != "" && x.run == nil {
 		_, why := x.ruling.Admits(m.From.ID)
 		line("people", "%s", why)
+	}
+	if x.Role != "" {
 		line("role", "%s", x.role())
 	}
 	line("engaged", "%s", yesNo(x.Engaged, x.why))
 	line("pin", "%s", x.pins())
+	if x.run != nil && x.Engaged {
+		line("answer", "%s", x.answer())
+	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
@@ -137,6 +163,31 @@ func (x *Answer) Print(w io.Writer) error {
 		return x.printTail(w)
 	}
 	return nil
+}
+
+// where tells the place of a run.
+func where(p attache.Place) string {
+	if p.Chat == 0 {
+		return "without a place"
+	}
+	return fmt.Sprintf("as %s in %s, topic %d", p.Bot, p.Chat, p.Thread)
+}
+
+// answer tells what becomes of a run's final answer.
+func (x *Answer) answer() string {
+	switch {
+	case x.Refusal != "":
+		return "refused: " + x.Refusal
+	case x.Origin == nil:
+		return "posted nowhere: the run has no place; its tools may post"
+	case len(x.Origin.Reach) == 0:
+		return "posted; a reply to it links to nothing"
+	}
+	var entries []string
+	for _, e := range x.Origin.Reach {
+		entries = append(entries, e.String())
+	}
+	return "posted; a reply to it brings back " + strings.Join(entries, ", ")
 }
 
 func (x *Answer) rule() string {
@@ -174,11 +225,15 @@ func (x *Answer) pins() string {
 			out = append(out, fmt.Sprintf("%s to %q", id, *key))
 		}
 	}
-	if len(out) == 0 {
-		return "none: this place is bound to nothing"
-	}
 	slices.Sort(out)
-	return strings.Join(out, ", ")
+	told := strings.Join(out, ", ")
+	switch {
+	case x.unread:
+		return cmp.Or(told, "unknown") + "; what tools bound cannot be read, so no context with a key attaches"
+	case x.message.Place.Chat == 0:
+		return "none: a run without a place is held to nothing"
+	}
+	return cmp.Or(told, "none: this place is bound to nothing")
 }
 
 // printLinks tells which contexts are linked and which are not.
@@ -203,7 +258,11 @@ func (x *Answer) printLinks(w io.Writer) error {
 
 // printTail ends with what the model would read behind the message.
 func (x *Answer) printTail(w io.Writer) error {
-	fmt.Fprintf(w, "\nsizes: instructions %d, message %d, tail %d characters\n", x.instructions, x.input, len([]rune(x.Tail)))
+	what := "message"
+	if x.run != nil {
+		what = "input"
+	}
+	fmt.Fprintf(w, "\nsizes: instructions %d, %s %d, tail %d characters\n", x.instructions, what, x.input, len([]rune(x.Tail)))
 	if x.Tail == "" {
 		_, err := fmt.Fprintln(w, "tail: nothing")
 		return err

@@ -61,8 +61,10 @@ func (x *Answer) whyUnlinked(f *contexts.File, lists bool) string {
 		case word == attache.LinkChat:
 			waits = append(waits, "chat: "+x.whyUnbound(f.ID))
 		case word == attache.LinkRun:
-			waits = append(waits, "run: a message is no run")
+			waits = append(waits, "run: "+x.whyNoRun())
 		case !lists:
+		case word == attache.LinkReply && x.run != nil:
+			waits = append(waits, "reply: a run replies to nothing")
 		case word == attache.LinkReply:
 			waits = append(waits, "reply: it replies to no post about it")
 		case word == attache.LinkAsk && x.asked.Role.CanOpen:
@@ -77,12 +79,23 @@ func (x *Answer) whyUnlinked(f *contexts.File, lists bool) string {
 	return strings.Join(waits, "; ")
 }
 
+// whyNoRun says why no run links a context.
+func (x *Answer) whyNoRun() string {
+	if x.run == nil {
+		return "a message is no run"
+	}
+	return fmt.Sprintf("%s does not reach it", x.run)
+}
+
 // whyUnbound says why no binding attaches a context here. One that does not attach it
 // for this bot pins it all the same.
 func (x *Answer) whyUnbound(id attache.ContextID) string {
+	if x.message.Place.Chat == 0 {
+		return "the run has no place"
+	}
 	for _, b := range x.asked.Bindings {
 		switch {
-		case b.Context != id:
+		case b.Context != id || !b.Static:
 		case len(b.Bots) == 0:
 			return "the rules that bind it here disagree or are silenced, so it attaches for nobody"
 		default:
