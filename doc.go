@@ -135,6 +135,7 @@
 //   - gateway/posts/poststest: a messenger that takes posts and answers as it is told
 //   - internal/store/storetest: one Postgres a test binary, one database a test
 //   - internal/model/modeltest: a scripted model over HTTP
+//   - internal/cliagent/agenttest: a scripted agent that keeps its state
 //   - internal/archivetest: tests whose cases are text archives: what goes in, and what it comes to
 //   - internal/web/webtest: a real browser for the tests of pages
 //
