@@ -213,11 +213,11 @@ func (b Binder) threads(a Ask, ties []Tie) []attache.ThreadID {
 		}
 	}
 	for _, t := range ties {
-		if !t.Whole && t.Chat == a.Chat {
+		if !t.Whole && b.same(t.Chat, a.Chat) {
 			out = append(out, t.Thread)
 		}
 	}
-	if a.From.Chat == a.Chat {
+	if b.same(a.From.Chat, a.Chat) {
 		out = append(out, a.From.Thread)
 	}
 	slices.Sort(out)
@@ -254,7 +254,7 @@ func (b Binder) Bindings(at attache.Place, ties []Tie) []attache.Binding {
 		out = append(out, s.Plain())
 	}
 	for _, t := range ties {
-		if t.Chat == at.Chat && t.covers(at.Bot, at.Thread) {
+		if b.same(t.Chat, at.Chat) && t.covers(at.Bot, at.Thread) {
 			out = append(out, t.Plain())
 		}
 	}
@@ -306,6 +306,17 @@ func (b Binder) static(a Ask) (line int, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// same reports whether two numbers are one chat's. The bots of a group hear one after
+// the other that it became a supergroup, and its ties move with the first: a bot that
+// still speaks under the old number is held by them too.
+func (b Binder) same(x, y attache.ChatID) bool {
+	was := func(now, then attache.ChatID) bool {
+		old, ok := b.Formerly(now)
+		return ok && old == then
+	}
+	return x == y || was(x, y) || was(y, x)
 }
 
 // number gives the number by which access.yaml knows a chat: where a group became a
