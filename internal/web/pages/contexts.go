@@ -39,7 +39,7 @@ func (p *Pages) contexts(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	d := contextsData{Window: name, Windows: windows(), Since: edges[0], Use: use}
-	found, err := p.o.Sources.Findings(r.Context())
+	found, _, err := p.o.Sources.Findings(r.Context(), false)
 	if err != nil {
 		d.Wrong = attache.Sentence(err)
 	}

@@ -1,6 +1,10 @@
 package pages
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+	"time"
+)
 
 // Finding is one thing that the doctor found (interface § 1).
 type Finding struct {
@@ -59,7 +63,8 @@ type doctorJSON struct {
 }
 
 func (p *Pages) doctor(r *http.Request) (view, error) {
-	found, err := p.o.Sources.Findings(r.Context())
+	fresh := r.URL.Query().Has("fresh") || strings.HasPrefix(r.URL.Path, "/api/")
+	found, at, err := p.o.Sources.Findings(r.Context(), fresh)
 	if err != nil {
 		return view{}, err
 	}
@@ -68,7 +73,8 @@ func (p *Pages) doctor(r *http.Request) (view, error) {
 		Data: struct {
 			Count    counted
 			Headings []heading
-		}{n, headings(found)},
+			At       time.Time
+		}{n, headings(found), at},
 		JSON: doctorJSON{n.Fail == 0, append([]Finding{}, found...)}}, nil
 }
 

@@ -35,7 +35,7 @@ func (p *Pages) overview(r *http.Request) (view, error) {
 	}
 	d.Spent = usage.SumUp(pieces...)
 	d.Share = share(d.Spent.Tokens)
-	found, err := p.o.Sources.Findings(ctx)
+	found, _, err := p.o.Sources.Findings(ctx, false)
 	if err != nil {
 		d.NoDoctor = attache.Sentence(err)
 	}

@@ -39,9 +39,11 @@ type Sources struct {
 	Turn     func(ctx context.Context, id int64) (t Told, ok bool, err error)
 	Contexts func(ctx context.Context, edges []time.Time) (mind.Window, error)
 	// Chats gives every place that is known, and whether there are more of them.
-	Chats    func(ctx context.Context) (chats []Chat, more bool, err error)
-	Chat     func(ctx context.Context, p attache.Place) (c Chat, known bool, err error)
-	Findings func(ctx context.Context) ([]Finding, error)
+	Chats func(ctx context.Context) (chats []Chat, more bool, err error)
+	Chat  func(ctx context.Context, p attache.Place) (c Chat, known bool, err error)
+	// Findings gives what the doctor found, and when. With fresh it looks now, which may
+	// take seconds; without, what it found last will do.
+	Findings func(ctx context.Context, fresh bool) (found []Finding, at time.Time, err error)
 	Usage    func(ctx context.Context, edges []time.Time) ([]usage.Stretch, error)
 	// Say sends an owner's own words into a place, with an origin of kind lines
 	// (decisions § 7.10). An *attache.Error is shown to the owner. nil: the chats page
