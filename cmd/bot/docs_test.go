@@ -19,7 +19,7 @@ import (
 )
 
 // pages are the documents that a person meets, from the root of the repository.
-func pages(t *testing.T) map[string]string {
+func docPages(t *testing.T) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
@@ -42,7 +42,7 @@ var shownFile = regexp.MustCompile("(?ms)^`([a-zA-Z./_-]+)`:\n\n```[a-z]*\n(.*?)
 
 // The brains that the documents show load without a problem.
 func TestDocumentedBrainsLoad(t *testing.T) {
-	all := pages(t)
+	all := docPages(t)
 	for page, files := range map[string]int{"../../README.md": 4, "../../docs/brain.md": 11} {
 		shown := map[string]string{}
 		for _, m := range shownFile.FindAllStringSubmatch(all[page], -1) {
@@ -129,7 +129,7 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	}
 	typed := regexp.MustCompile("(?m)(?:`|bin/|^ *)attache ([a-z-]+)")
 	link := regexp.MustCompile(`\]\(([^)#]+)(?:#[^)]*)?\)`)
-	for page, text := range pages(t) {
+	for page, text := range docPages(t) {
 		for _, m := range typed.FindAllStringSubmatch(text, -1) {
 			if !known[m[1]] {
 				t.Errorf("%s names the command attache %s, and there is none", page, m[1])

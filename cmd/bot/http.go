@@ -9,15 +9,19 @@ import (
 	"attache/internal/telegram/updates"
 )
 
-// handler serves what needs no login (interface § 7): health and webhooks.
+// handler serves what needs no login, health and webhooks, and behind the login
+// everything else (interface § 7).
 func (p *program) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, map[string]any{"ok": true})
 	})
-	mux.Handle("GET /metrics", behindToken(p.token, p.metrics.handler()))
 	mux.HandleFunc("GET /readyz", p.ready)
 	mux.Handle("/telegram/{bot}", p.webhook)
+	if p.operator != nil {
+		mux.Handle("GET /metrics", p.operator.door.API(p.metrics.handler()))
+		p.operator.mount(mux)
+	}
 	return mux
 }
 

@@ -2,10 +2,8 @@ package main
 
 import (
 	"crypto/rand"
-	"crypto/subtle"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -79,27 +77,14 @@ func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Timeout: 10 * time.Second})
 }
 
-// adminToken gives the token of /metrics: the one of ATTACHE_ADMIN_TOKEN, or
-// one made now, which is said once (interface § 2).
+// adminToken gives the operator's token: the one of ATTACHE_ADMIN_TOKEN, or one made
+// now, which is said once (interface § 2).
 func adminToken(say func(string)) (attache.Secret, error) {
 	token, err := secretEnv("ATTACHE_ADMIN_TOKEN")
 	if err != nil || !token.Empty() {
 		return token, err
 	}
 	made := rand.Text()
-	say("/metrics wants this token (set ATTACHE_ADMIN_TOKEN to choose your own): " + made)
+	say("the pages and /metrics want this token (set ATTACHE_ADMIN_TOKEN to choose your own): " + made)
 	return attache.NewSecret(made), nil
-}
-
-// behindToken lets only requests through that carry the admin token.
-func behindToken(token attache.Secret, h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if !ok || subtle.ConstantTimeCompare([]byte(given), []byte(token.Reveal())) != 1 {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "this needs the header Authorization: Bearer <ATTACHE_ADMIN_TOKEN>", http.StatusUnauthorized)
-			return
-		}
-		h.ServeHTTP(w, r)
-	})
 }
