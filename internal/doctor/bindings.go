@@ -74,8 +74,8 @@ func many(n int, noun, rest string) string {
 }
 
 // mostSlips bounds how many names get a suggestion: looking for the nearest of
-// thousands of contexts takes a millisecond, and who has hundreds of slips has one.
-const mostSlips = 100
+// thousands of contexts takes milliseconds, and who has dozens of slips has one.
+const mostSlips = 30
 
 // nearest advises on a name that no context has.
 func (s *sight) nearest(name, other string) string {
