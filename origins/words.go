@@ -82,6 +82,8 @@ func (s Send) reachOf(items []item) reachWords {
 			why = "does not come back on a reply"
 		case !it.Keyed():
 			why = "is about no entity"
+		case it.lost != "" || s.held(it.entry) != "": // nor is that key told of in such a place
+			why = "has a key that is not let in"
 		}
 		w.Entries = append(w.Entries, fmt.Sprintf("%q %s", it.entry.Context, why))
 	}
