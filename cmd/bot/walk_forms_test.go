@@ -16,6 +16,7 @@ func forms() []form {
 	all := append(worldForms(), modelForms()...)
 	all = append(all, agentForms()...)
 	all = append(all, programForms()...)
+	all = append(all, timeForms()...)
 	return append(all, speechForms()...)
 }
 

@@ -30,6 +30,7 @@ type walk struct {
 	botsHear bool // groups' bots hear one another
 	kills    int  // how often the program is killed; then it is a process of its own
 	manual   bool // the script says itself when the program starts
+	timed    bool // the script moves the clock
 }
 
 // line is one line of a script, ready to be done.

@@ -44,6 +44,7 @@ type play struct {
 	names    map[*telegramsim.Chat]string
 	labels   map[string]spoken
 	life     *life
+	clock    *walkClock   // nil: the machine's
 	doomed   bool         // the process is meant to die
 	logs     []*logBuffer // one of each run
 	commands bytes.Buffer // what commands printed
@@ -78,6 +79,9 @@ func newPlay(t testing.TB, w *walk) *play {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.db.Close)
+	if w.timed {
+		p.clock = &walkClock{now: time.Now()}
+	}
 	p.model = newScripted(t, w.rules)
 	p.brain = brainFiles(t, p.brainOf(w))
 	err = p.addBot("nova", "nova_bot", false)
@@ -161,7 +165,7 @@ func (p *play) start(dieAt string) error {
 	done, code, log := make(chan struct{}), 0, &logBuffer{}
 	p.logs = append(p.logs, log)
 	go func() {
-		code = run(ctx, args, stdio{strings.NewReader(""), log, log})
+		code = runBy(ctx, p.hands(), args, stdio{strings.NewReader(""), log, log})
 		close(done)
 	}()
 	p.life = &life{done: done, kill: cancel, stop: sync.OnceValue(func() error {
@@ -195,6 +199,7 @@ func (p *play) stopProgram() error {
 	}
 	l := p.life
 	p.life = nil
+	defer p.forgetClock()
 	return l.stop()
 }
 
@@ -226,7 +231,7 @@ func (p *play) awaitDeath() error {
 func (p *play) command(words []string) error {
 	args := append(strings.Fields(words[1]), p.where()...)
 	fmt.Fprintf(&p.commands, "$ attache %s\n", words[1])
-	if code := run(p.t.Context(), args, stdio{strings.NewReader(""), &p.commands, &p.commands}); code != 0 {
+	if code := runBy(p.t.Context(), p.hands(), args, stdio{strings.NewReader(""), &p.commands, &p.commands}); code != 0 {
 		fmt.Fprintf(&p.commands, "exit %d\n", code)
 	}
 	return nil
@@ -234,13 +239,15 @@ func (p *play) command(words []string) error {
 
 // writeFile changes a file of the brain and waits until the program has read it.
 func (p *play) writeFile(name, text string) error {
-	before := p.readings()
+	before, looks := p.readings(), p.looks()
 	text = p.filled(text) + "\n"
 	file := filepath.Join(p.brain, name)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil || p.life == nil {
 		return err
 	}
-	return p.until("the brain was not read again", func() (bool, error) { return p.readings() > before, nil })
+	return p.until("the brain was not read again", func() (bool, error) {
+		return p.readings() > before && (p.clock == nil || p.looks() > looks), nil
+	})
 }
 
 // readings counts what the log says of brains that were read.
@@ -289,6 +296,9 @@ func (p *play) rest() error {
 		}
 		var busy string
 		busy, last = p.busy()
+		if busy == "" && !p.beatsRest() {
+			busy, last = "yes", "the beats are still looked after"
+		}
 		return busy == "" && p.pending() == 0, nil
 	})
 	if err != nil && last != "" {
