@@ -8,6 +8,10 @@
 // in, so that a slip never widens anything; what could be read of that rule's
 // bindings still pins the chat, so that a slip never unpins anything either.
 //
+// What agents bind at run time is a [Tie], a row of attache.bindings behind [Store]; no
+// binding of the file is ever copied there. A [Binder] holds the rules of a moment
+// against the ties and says which may be made, and which of all bindings holds a place.
+//
 // The package decides about plain values. What a message says is engage's business,
 // what a binding attaches is contexts'.
 package access
