@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"attache"
 	"attache/gateway/mind"
+	"attache/internal/builtin"
 	"attache/internal/usage"
 	"attache/internal/web/pages"
 )
@@ -97,6 +99,24 @@ func (p *program) calls(ctx context.Context, edges []time.Time) ([]usage.Stretch
 	return p.windows.calls.of(ctx, edges, time.Now(), func(ctx context.Context, edges []time.Time) ([]usage.Stretch, error) {
 		return usage.Series(ctx, p.db.Pool(), edges, 0)
 	})
+}
+
+// ledger is where agent_context reads.
+func (p *program) ledger() builtin.Ledger {
+	return builtin.Ledger{Windows: pages.Windows(), Default: pages.DefaultWindow, Pinned: p.pinned,
+		Uses: func(ctx context.Context, window string, at attache.Place, role attache.RoleID) (mind.Window, error) {
+			edges, _ := p.edgesOf(window)
+			return p.uses(ctx, edges, at, role)
+		}}
+}
+
+// pinned reports whether a place is held to a key, or to none.
+func (p *program) pinned(ctx context.Context, at attache.Place) (bool, error) {
+	pin := p.pin(ctx, p.brain.Current(), at)
+	if pin.Unread {
+		return false, errors.New("what the place is bound to cannot be read")
+	}
+	return len(pin.Bound) > 0, nil
 }
 
 // edgesOf gives the edges of a window in the zone of the brain.

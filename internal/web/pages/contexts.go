@@ -38,7 +38,7 @@ func (p *Pages) contexts(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	d := contextsData{Window: name, Windows: windows(), Since: edges[0], Use: use}
+	d := contextsData{Window: name, Windows: Windows(), Since: edges[0], Use: use}
 	found, _, err := p.o.Sources.Findings(r.Context(), false)
 	if err != nil {
 		d.Wrong = attache.Sentence(err)

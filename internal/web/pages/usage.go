@@ -86,7 +86,7 @@ func (p *Pages) usage(r *http.Request) (view, error) {
 	for i, s := range pieces {
 		told.Pieces[i] = pieceJSON{edges[i], edges[i+1], spent(s)}
 	}
-	d := usageData{Window: name, Windows: windows(), Since: edges[0], Sum: sum, Share: share(sum.Tokens)}
+	d := usageData{Window: name, Windows: Windows(), Since: edges[0], Sum: sum, Share: share(sum.Tokens)}
 	labels := make([]label, len(pieces))
 	for i := range pieces {
 		labels[i] = labelled(name, edges[i])

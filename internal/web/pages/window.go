@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// windows are the stretches that a page can look back over.
-func windows() []string { return []string{"24h", "7d", "30d"} }
+// Windows are the stretches that can be looked back over, the shortest first.
+func Windows() []string { return []string{"24h", "7d", "30d"} }
 
 // Edges gives the edges of a window's pieces, oldest first: hours for a day, days for
 // more. The last piece is the running one and ends in the future. ok is false for a
@@ -39,11 +39,14 @@ func days(now time.Time, n int) (edges []time.Time) {
 	return edges
 }
 
-// window reads which window a request asks for, seven days if none.
+// DefaultWindow is the one that is shown when none is asked for.
+const DefaultWindow = "7d"
+
+// window reads which window a request asks for.
 func (p *Pages) window(r *http.Request) (name string, edges []time.Time, err error) {
 	name = r.URL.Query().Get("window")
 	if name == "" {
-		name = "7d"
+		name = DefaultWindow
 	}
 	edges, ok := Edges(name, p.now())
 	if !ok {
