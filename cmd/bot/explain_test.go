@@ -23,6 +23,9 @@ import (
 // quotes.
 var typed = regexp.MustCompile(`(?m)^\$ attache (.*)$`)
 
+// nextSlot is what depends on the day.
+var nextSlot = regexp.MustCompile(`its next slot is \S+`)
+
 func typedWords(line string) (out []string) {
 	for i, part := range strings.Split(line, "'") {
 		if i%2 == 1 {
@@ -60,6 +63,7 @@ func TestExplainAnswers(t *testing.T) {
 			}
 			dir := brainFiles(t, files)
 			code, out, errs := attacheCommand(append(typedWords(string(line[1])), "--brain", dir)...)
+			out = nextSlot.ReplaceAllString(out, "its next slot is <time>")
 			if code != 0 || errs != "" {
 				t.Fatalf("exit code %d: %s", code, errs)
 			}
@@ -94,6 +98,9 @@ func TestExplainMistakes(t *testing.T) {
 		{"--bot nova --chat 5 --from 0 --brain " + dir + " hello", "tg:user:<number>"},
 		{"--bot nova --brain " + dir + " hello", "--chat"},
 		{"--bot nova --chat 5 --brain " + dir, "<text> is missing"},
+		{"--run daily --brain " + dir, "heartbeat:ID"},
+		{"--run heartbeat: --brain " + dir, "heartbeat:ID"},
+		{"--run beat:daily --brain " + dir, "heartbeat:ID"},
 		{"--chat 5 --brain " + filepath.Join(dir, "nowhere") + " hello", "--brain"},
 		{"--chat 5 --brain " + wrong + " hello", "MANIFEST.yaml"},
 	} {
@@ -148,6 +155,7 @@ func TestExplainForeseesTheNextTurn(t *testing.T) {
 		"features/home/schema.sql":          "create table if not exists home_items (what text); create or replace view home_shopping as select what from home_items;\n",
 		"features/home/shopping.context.md": "---\nwhen: [always]\ndata: [{ view: home_shopping }]\n---\nBuy nothing else.\n",
 		"features/home/helper.agent.md":     "---\ndescription: Helps.\ncontexts: [house, returns, shopping]\ncapabilities: [context:read]\n---\nYou help.\n",
+		"features/home/leap.heartbeat.md":   "---\ncron: 0 0 29 2 *\nagent: helper\nplace: { chat: 5 }\n---\nIs it a leap year?\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -175,6 +183,10 @@ func TestExplainForeseesTheNextTurn(t *testing.T) {
 	if y := explained(t, append(at, "--chat", "6", "and then")...); len(y.Links) != 2 || y.Links[0].Context != "house" {
 		t.Errorf("in another chat it foresees %+v", y.Links)
 	}
+	if y := explained(t, append(at, "--run", "heartbeat:leap")...); len(y.Links) != 2 || !y.Engaged || y.Origin == nil || !strings.Contains(y.Tail, "milk") {
+		t.Errorf("of a run it foresees %+v\n%s", y.Links, y.Tail)
+	}
+	explained(t, append(at, "--chat", "5", "--reply-to", "2", "and then")...)
 	if diff := cmp.Diff(before, rows(t, conn)); diff != "" || len(m.Requests()) != asked || len(s.sim.Calls(telegramsim.Filter{Method: "sendMessage"})) != calls {
 		t.Errorf("a dry run left something: %s", diff)
 	}
@@ -214,7 +226,8 @@ func TestExplainKnowsNamesAndPosts(t *testing.T) {
 	}
 }
 
-// A database without a table, or none that answers, is no obstacle.
+// A database without a table, or none that answers, is no obstacle. Without an answer
+// nobody knows what tools bound, so no context with a key attaches (decisions § 3.6).
 func TestExplainWithoutRecords(t *testing.T) {
 	s := newStage(t)
 	dir := agencyBrain(t)
@@ -224,10 +237,13 @@ func TestExplainWithoutRecords(t *testing.T) {
 	if code, out, errs := attacheCommand(append([]string{"explain"}, away...)...); code != 0 || errs != "" || !strings.Contains(out, "were not looked at: the database did not answer within 5s") {
 		t.Errorf("without the database it ends with %d and says %s%s", code, out, errs)
 	}
-	for _, x := range []explain.Answer{empty, gone} {
-		if len(x.Links) != 1 || x.Links[0].Entity != "acme" || *x.Pin["client"] != "acme" {
-			t.Errorf("it gives %+v", x)
+	for status, x := range map[string]explain.Answer{"attached": empty, "refused": gone} {
+		if len(x.Links) != 1 || x.Links[0].Entity != "acme" || x.Links[0].Status != status || *x.Pin["client"] != "acme" {
+			t.Errorf("it gives %+v, want %s", x, status)
 		}
+	}
+	if !strings.Contains(gone.Links[0].Why, "cannot be read now") || !strings.Contains(gone.Tail, "cannot be read") {
+		t.Errorf("while nobody knows what tools bound: %+v\n%s", gone.Links, gone.Tail)
 	}
 	if n := len(rows(t, connect(t, s.dsn))); n != 2 {
 		t.Errorf("a dry run made %d tables", n-2)
