@@ -156,6 +156,18 @@ func NewNumber(ctx context.Context, db *store.DB, chat attache.ChatID) (now atta
 	return now, err
 }
 
+// Numbers gives the numbers by which a chat is known: its own first and, for a group
+// that any of the bots saw become a supergroup, the other one.
+func Numbers(ctx context.Context, db *store.DB, chat attache.ChatID) ([]attache.ChatID, error) {
+	rows, err := db.Pool().Query(ctx, `select distinct case when old_chat = $1 then new_chat else old_chat end
+		from attache.chat_aliases where $1 in (old_chat, new_chat)`, chat)
+	if err != nil {
+		return nil, err
+	}
+	others, err := collect[attache.ChatID](rows)
+	return append([]attache.ChatID{chat}, others...), err
+}
+
 // load reads the recorded migrations. There are few: a group moves once.
 func (f *formers) load(ctx context.Context) error {
 	rows, err := f.db.Pool().Query(ctx, `select bot, new_chat, old_chat from attache.chat_aliases`)

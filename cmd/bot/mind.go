@@ -58,27 +58,38 @@ func (p *program) answer(ctx context.Context, run engine.Run, t gateway.Turn) (g
 }
 
 // bindings gives what access.yaml and tools bind a place to. Where a group became a
-// supergroup the file may still name the old number (decisions § 3.8). A database
-// that is away is waited for; if what tools bound cannot be read for another reason,
-// unread says so, and no context with a key is let in (decisions § 3.6).
+// supergroup the file may still name the old number (decisions § 3.8); and a bot that
+// has not heard of it yet speaks under the old one when the ties have moved already,
+// so every number of the chat is asked for. A database that is away is waited for; if
+// what tools bound cannot be read for another reason, unread says so, and no context
+// with a key is let in (decisions § 3.6).
 func (p *program) bindings(ctx context.Context, b *brain.Brain, place attache.Place) (list []attache.Binding, unread bool) {
-	chat := place.Chat
-	if old, ok := p.gateway.Formerly(place.Bot, chat); ok && !b.Policy.Mentions(chat) {
-		chat = old
-	}
-	list = bound(b, chat, place.Thread)
+	var numbers []attache.ChatID
 	var ties []attache.Binding
 	err := p.db.Retry(ctx, "reading what a place is bound to", func(ctx context.Context) (err error) {
-		ties, err = p.ties.At(ctx, place)
+		if numbers, err = gateway.Numbers(ctx, p.db.DB, place.Chat); err != nil {
+			return err
+		}
+		var places []attache.Place
+		for _, chat := range numbers {
+			places = append(places, attache.Place{Bot: place.Bot, Chat: chat, Thread: place.Thread})
+		}
+		ties, err = p.ties.At(ctx, places...)
 		return err
 	})
-	if err != nil {
-		if ctx.Err() == nil {
-			p.log.Error("what a place is bound to cannot be read", "bot", place.Bot, "chat", place.Chat, "thread", place.Thread, "err", err)
-		}
-		return list, true
+	if err != nil && ctx.Err() == nil {
+		p.log.Error("what a place is bound to cannot be read", "bot", place.Bot, "chat", place.Chat, "thread", place.Thread, "err", err)
 	}
-	return append(list, ties...), false
+	if old, ok := p.formerly(place.Chat); ok && len(numbers) == 0 {
+		numbers = []attache.ChatID{place.Chat, old}
+	}
+	named := place.Chat
+	for i := len(numbers) - 1; i >= 0; i-- { // its own number before the other one
+		if b.Policy.Mentions(numbers[i]) {
+			named = numbers[i]
+		}
+	}
+	return append(bound(b, named, place.Thread), ties...), err != nil
 }
 
 // bound gives what access.yaml binds a chat's thread to.

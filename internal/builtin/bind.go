@@ -102,7 +102,7 @@ func (r Rooms) unbind() attache.Tool {
 // ask fills in the defaults of a call and reads what is bound in its chat and in the
 // turn's own.
 func (r Rooms) ask(ctx context.Context, c attache.Call, id string, at spotArgs) (access.Ask, []access.Tie, string) {
-	chat, why := r.chat(ctx, c, at.Chat)
+	chat, why := r.chat(ctx, &c, at.Chat)
 	if why != "" {
 		return access.Ask{}, nil, why
 	}

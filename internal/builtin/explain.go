@@ -32,7 +32,7 @@ func (r Rooms) explain() attache.Tool {
 
 func (r Rooms) explained(ctx context.Context, c attache.Call, args explainArgs) attache.Result {
 	const nothing = "nothing was looked up: "
-	chat, why := r.chat(ctx, c, args.Chat)
+	chat, why := r.chat(ctx, &c, args.Chat)
 	if why == "" {
 		why = r.chatOnly(ctx, c, chat)
 	}

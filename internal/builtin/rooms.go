@@ -50,8 +50,17 @@ func RoomTools(r Rooms) tools.Owned {
 const unread = "what this place is bound to cannot be read now, because the database does not answer; try again in a later turn"
 
 // chat gives the chat of an argument, else that of the turn, under its number of now.
-// why is a clause for the model, "" when there is one.
-func (r Rooms) chat(ctx context.Context, c attache.Call, given tools.Chat) (chat attache.ChatID, why string) {
+// The call's own place gets that number too: bindings move with the first bot that
+// hears of it, and the turn may be of one that has not. why is a clause for the
+// model, "" when there is one.
+func (r Rooms) chat(ctx context.Context, c *attache.Call, given tools.Chat) (chat attache.ChatID, why string) {
+	if c.Place.Chat != 0 {
+		now, err := r.Now(ctx, c.Place.Chat)
+		if err != nil {
+			return 0, unread
+		}
+		c.Place.Chat = now
+	}
 	chat = attache.ChatID(given)
 	if chat == 0 {
 		chat = c.Place.Chat

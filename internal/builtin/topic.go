@@ -87,7 +87,7 @@ func (r Rooms) closeTopic() attache.Tool {
 
 // topicChat gives the chat whose topics a call may change, and the bot that does it.
 func (r Rooms) topicChat(ctx context.Context, c attache.Call, given tools.Chat) (attache.Place, string) {
-	chat, why := r.chat(ctx, c, given)
+	chat, why := r.chat(ctx, &c, given)
 	if why == "" {
 		why = r.chatOnly(ctx, c, chat)
 	}
