@@ -61,6 +61,7 @@ type commands struct {
 	Explain explainCommand `cmd:"" help:"Dry run of one message: who hears it, what the turn would carry, and why."`
 	Doctor  doctorCommand  `cmd:"" help:"Check the machine and the brain; exit 1 if a check fails."`
 	Version versionCommand `cmd:"" help:"Version, commit and Go."`
+	Adapter adapterCommand `cmd:"" name:"agent-adapter" hidden:"" help:"Speak the CLI agent protocol for a program that does not."`
 }
 
 // run parses the command line, does what it says and gives the exit code: 2 for
