@@ -2,14 +2,16 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"attache/constitution"
+	"attache/contexts"
 	"attache/internal/brain"
 )
 
-// knobs lists the effective knobs of MANIFEST (decisions, first paragraph): the value
-// and the tier that it comes from. Files and roles may name nearer ones; `attache
-// explain` names those that decided.
+// knobs lists the effective knobs (decisions, first paragraph): the value and the tier
+// that it comes from. First those of MANIFEST, then the nearer ones that a feature, a
+// context or a role names for itself.
 func knobs(b *brain.Brain) []string {
 	m := b.Frame.Manifest
 	var out []string
@@ -25,6 +27,7 @@ func knobs(b *brain.Brain) []string {
 	add("contexts.maxActive", m.Contexts.MaxActive, own, "maxActive")
 	add("contexts.turnChars", m.Contexts.TurnChars, own, "turnChars")
 	add("contexts.keep", m.Contexts.Keep, own, "keep")
+	add("contexts.codeTimeoutMs", m.Contexts.CodeTimeoutMs, own, "codeTimeoutMs")
 	// Below, the line is that of the section: a key that it leaves out has its default.
 	add("state", fmt.Sprintf("{ rows: %d, views: %d }", m.State.Rows, m.State.Views), m.Lines, "state")
 	add("limits", fmt.Sprintf("{ calls: %d, seconds: %d, cost: %.2f }", m.Limits.Calls, m.Limits.Seconds, m.Limits.Cost), m.Lines, "limits")
@@ -33,5 +36,30 @@ func knobs(b *brain.Brain) []string {
 	add("sessions", fmt.Sprintf("{ historyTokens: %d, idle: %s }", m.Sessions.HistoryTokens, m.Sessions.Idle), m.Lines, "sessions")
 	add("contentProbe.context", m.ContentProbe.Context, m.Lines, "contentProbe")
 	add("telegram.pace", m.Telegram.Pace, m.Lines, "telegram")
+	add("messageOrigins.retentionDays", m.MessageOrigins.RetentionDays, m.Lines, "messageOrigins")
+	add("approvals", fmt.Sprintf("{ expire: %s, to: %s }", m.Approvals.Expire, m.Approvals.To), m.Lines, "approvals")
+	return append(out, nearerKnobs(b)...)
+}
+
+// nearerKnobs lists the knobs of contexts, as their file or their feature sets them,
+// and those of roles.
+func nearerKnobs(b *brain.Brain) []string {
+	var out []string
+	for f := range b.Contexts.Files() {
+		for _, k := range []contexts.Knob{f.Chars, f.Keep, f.Timeout} {
+			if name, file, own := strings.Cut(k.Name, " of "); own {
+				out = append(out, fmt.Sprintf("knob  %s of %s = %d  (%s)", name, f.ID, k.Value, file))
+			}
+		}
+	}
+	for _, r := range b.Frame.Roles {
+		where := fmt.Sprintf("%s:%d", r.Path, max(r.Lines["contextBudget"], 1))
+		if n := r.ContextBudget.TurnChars; n != nil {
+			out = append(out, fmt.Sprintf("knob  contextBudget.turnChars of %s = %d  (%s)", r.ID, *n, where))
+		}
+		if n := r.ContextBudget.MaxActive; n != nil {
+			out = append(out, fmt.Sprintf("knob  contextBudget.maxActive of %s = %d  (%s)", r.ID, *n, where))
+		}
+	}
 	return out
 }
