@@ -2,6 +2,7 @@ package updates
 
 import (
 	"strings"
+	"unicode"
 
 	"attache"
 )
@@ -64,14 +65,48 @@ type inMessage struct {
 // inParent is a replied-to message. It has no parent of its own, so no answer of
 // a server makes the decoder recurse.
 type inParent struct {
-	ID           int64   `json:"message_id"`
-	Date         int64   `json:"date"`
-	Chat         inChat  `json:"chat"`
-	From         *inUser `json:"from"`
-	SenderChat   *inChat `json:"sender_chat"`
-	Text         string  `json:"text"`
-	Caption      string  `json:"caption"`
-	TopicCreated present `json:"forum_topic_created"`
+	ID           int64    `json:"message_id"`
+	Date         int64    `json:"date"`
+	Chat         inChat   `json:"chat"`
+	From         *inUser  `json:"from"`
+	SenderChat   *inChat  `json:"sender_chat"`
+	Text         string   `json:"text"`
+	Caption      string   `json:"caption"`
+	Photo        []inFile `json:"photo"`
+	Voice        *inFile  `json:"voice"`
+	Audio        *inFile  `json:"audio"`
+	Document     *inFile  `json:"document"`
+	Video        *inFile  `json:"video"`
+	TopicCreated present  `json:"forum_topic_created"`
+}
+
+// words are what stands in a message, with what stands for its file: who answers a
+// recording or a document without words answers that.
+func (p *inParent) words() string {
+	label := ""
+	name := func(kind string, f *inFile) {
+		if f != nil && label == "" {
+			label = "[" + strings.TrimSpace(kind+" "+oneLine(f.Name)) + "]"
+		}
+	}
+	if len(p.Photo) > 0 {
+		label = "[photo]"
+	}
+	name("voice", p.Voice)
+	name("audio", p.Audio)
+	name("video", p.Video)
+	name("document", p.Document)
+	text := p.Text + p.Caption // a message has one of them
+	if label != "" && text != "" {
+		label += "\n"
+	}
+	return clean(label + text)
+}
+
+// oneLine takes what could look like another line, or end the brackets, out of a
+// file's name.
+func oneLine(name string) string {
+	return strings.Join(strings.FieldsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == '[' || r == ']' }), " ")
 }
 
 type inExternal struct {

@@ -123,15 +123,11 @@ func (in *inMessage) reply() *attache.Reply {
 		quote = clean(in.Quote.Text)
 	}
 	if p := in.ReplyTo; p != nil && p.ID > 0 && !bool(p.TopicCreated) && !(in.topical() && p.ID == in.ThreadID) {
-		text := p.Text
-		if text == "" {
-			text = p.Caption
-		}
 		r := &attache.Reply{
 			ID:       attache.MessageID(p.ID),
 			From:     speaker(p.From, p.SenderChat, &p.Chat),
 			At:       moment(p.Date),
-			Text:     clean(text),
+			Text:     p.words(),
 			Quote:    quote,
 			External: p.Chat.ID != 0 && p.Chat.ID != in.Chat.ID,
 		}
