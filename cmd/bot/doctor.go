@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"attache"
+	"attache/cmd/bot/starter"
 	"attache/gateway"
 	"attache/heartbeat"
 	"attache/internal/brain"
@@ -115,7 +116,7 @@ func subject(f *flags, b *brain.Brain, problems []attache.Problem, getenv func(s
 			return doctor.AskCatalog(ctx, client, p)
 		},
 		Folder: f.data(), Free: func() (uint64, error) { return free(f) },
-		Secrets: secretFiles(), Also: ownerless(b),
+		Secrets: secretFiles(), Also: starter.Ownerless(b),
 	}}
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"} {
 		if _, err := secretEnv(name); err != nil {

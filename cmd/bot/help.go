@@ -43,6 +43,17 @@ given; with OPENAI_API_KEY (or OPENAI_BASE_URL) set, that model answers.
 It forgets everything at its start, and never touches the database of DATABASE_URL.`
 }
 
+func (initCommand) Help() string {
+	return `For example:
+
+  attache init brain                      write it
+  attache doctor --brain brain            check it
+  attache run --brain brain               run it, with TELEGRAM_BOT_TOKEN and OPENAI_API_KEY set
+
+Each file says in comments what it is for. Everything in the folder is yours to change;
+the program itself only writes to .attache in it.`
+}
+
 func (turnsCommand) Help() string {
 	return `A turn is one merged input and its answer. A line is: id, time, place (bot/chat/topic),
 kind, status, milliseconds, contexts, oldest first.

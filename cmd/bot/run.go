@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"attache"
+	"attache/cmd/bot/starter"
 	"attache/internal/doctor"
 )
 
@@ -39,7 +40,7 @@ func (runCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	for _, f := range doctor.Mute(brain.Current(), p.getenv) {
 		log.Error("no model can be asked", "why", f.What+"; "+f.Do)
 	}
-	for _, f := range ownerless(brain.Current()) {
+	for _, f := range starter.Ownerless(brain.Current()) {
 		log.Info("the brain has no owner yet", "why", f.What+" ("+f.File+"); "+f.Do)
 	}
 	return p.run(ctx)
