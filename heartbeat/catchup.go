@@ -33,7 +33,7 @@ type deed struct {
 // deed gives what is next to be done about the slots after one moment up to now. A
 // beat is at rest when there is none; else the slot of the deed is the moment to
 // begin from the next time.
-func (b Beat) deed(after, now time.Time) (d deed, any bool) {
+func (b Beat) deed(after, now time.Time) (d deed, due bool) {
 	deadline := now.Add(-onTime) // a slot of this moment is late
 	if !after.Before(now) {
 		return deed{}, false
