@@ -102,6 +102,15 @@ func (p *play) find(name string, at place) (spoken, error) {
 	if s, ok := p.labels[name]; ok {
 		return s, nil
 	}
+	if words, ok := strings.CutPrefix(name, `"`); ok {
+		words = strings.TrimSuffix(words, `"`)
+		for _, m := range newestFirst(at.chat.History(at.thread)) {
+			if strings.Contains(m.Text, words) && !m.Deleted {
+				return spoken{at, m.ID}, nil
+			}
+		}
+		return spoken{}, fmt.Errorf("nobody has said %q here", words)
+	}
 	u, err := p.user(name)
 	if err != nil {
 		return spoken{}, fmt.Errorf("%s is neither the name of a message nor of somebody", name)
