@@ -8,6 +8,7 @@ import (
 
 	"attache"
 	"attache/constitution"
+	"attache/gateway/journal"
 	"attache/internal/engine"
 	"attache/internal/model"
 	"attache/internal/prompt"
@@ -31,7 +32,7 @@ func (th *thought) loop(ctx context.Context, limits constitution.Limits) (string
 		if err != nil {
 			return "", err
 		}
-		made := round{Text: reply.Text, Calls: reply.ToolCalls}
+		made := journal.Round{Text: reply.Text, Calls: reply.ToolCalls}
 		if len(reply.ToolCalls) == 0 {
 			text := strings.TrimSpace(reply.Text)
 			refusal, again := th.refuses(text)
@@ -50,10 +51,10 @@ func (th *thought) loop(ctx context.Context, limits constitution.Limits) (string
 			}
 			made.Results = append(made.Results, result)
 		}
-		if err := th.write(ctx, n, made); err != nil {
+		if err := journal.Add(ctx, th.m.o.DB, th.turn.ID, n, made); err != nil {
 			return "", err
 		}
-		request.Messages = append(request.Messages, made.messages()...)
+		request.Messages = append(request.Messages, made.Messages()...)
 	}
 	return "", &attache.Error{Kind: attache.KindRefused, Say: "it took more steps than this brain allows for one answer",
 		Cause: fmt.Errorf("the model was asked %d times; limits.calls is %d", limits.Calls, limits.Calls)}
@@ -65,7 +66,7 @@ func (th *thought) request(ctx context.Context) (model.Request, error) {
 	if err != nil {
 		return model.Request{}, err
 	}
-	parts := promptOf(th.talk, past)
+	parts := journal.Prompt(th.talk, past)
 	parts.Budget = th.brain.Frame.Manifest.Sessions.HistoryTokens
 	assembled, cut := prompt.Assemble(parts)
 	if cut > 0 {
@@ -78,8 +79,8 @@ func (th *thought) request(ctx context.Context) (model.Request, error) {
 			return model.Request{}, err
 		}
 	}
-	f := frame{Kept: len(past) - cut, CacheKey: prompt.CacheKey(th.turn.Place.Bot, th.role.ID, parts.Epoch), Models: shapesOf(th.profile)}
-	r, err := requestOf(th.talk, assembled, f.CacheKey)
+	f := journal.Frame{Kept: len(past) - cut, CacheKey: prompt.CacheKey(th.turn.Place.Bot, th.role.ID, parts.Epoch), Models: journal.Models(th.profile)}
+	r, err := journal.First(th.talk, assembled, f.CacheKey)
 	if err != nil {
 		return r, err
 	}
@@ -89,7 +90,7 @@ func (th *thought) request(ctx context.Context) (model.Request, error) {
 		r.Messages = append(r.Messages, model.Message{Role: model.RoleUser, Text: "[the files of the input above]", Parts: files})
 		f.Files = len(files)
 	}
-	return r, th.write(ctx, 0, f)
+	return r, journal.Begin(ctx, th.m.o.DB, th.turn.ID, f)
 }
 
 // reply is what the journal keeps of one answer of the model.

@@ -22,6 +22,7 @@ import (
 	"attache/constitution"
 	"attache/contexts"
 	"attache/gateway"
+	"attache/gateway/journal"
 	"attache/internal/brain"
 	"attache/internal/cliagent"
 	"attache/internal/conversation"
@@ -122,12 +123,13 @@ func New(ctx context.Context, o Options) (*Mind, error) {
 	return &Mind{o: o, thinking: map[int64]*thought{}}, nil
 }
 
-// Migrate brings the package's table up to date; commands that only read call it too.
+// Migrate brings the package's tables up to date, and the journal's; commands that only
+// read call it too.
 func Migrate(ctx context.Context, db *store.DB) error {
 	if err := db.Migrate(ctx, "mind", migrations); err != nil {
 		return fmt.Errorf("the table of tool calls: %w", err)
 	}
-	return nil
+	return journal.Migrate(ctx, db)
 }
 
 // Forget deletes the calls of tools and the ledger from before a moment.
@@ -136,14 +138,13 @@ func (m *Mind) Forget(ctx context.Context, before time.Time) error {
 		`delete from attache.turn_contexts where at < $1`,
 		`delete from attache.context_holds where at < $1`,
 		`delete from attache.tool_calls where at < $1`,
-		`delete from attache.turn_journal where at < $1`,
 		`delete from attache.cli_sessions where at < $1`,
 	} {
 		if _, err := m.o.DB.Pool().Exec(ctx, sql, before); err != nil {
 			return err
 		}
 	}
-	return nil
+	return journal.Forget(ctx, m.o.DB, before)
 }
 
 // toolsOf gives the registry of a brain: files of tools are hot like all others, so

@@ -1,16 +1,15 @@
 package mind
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"attache"
 	"attache/contexts"
+	"attache/gateway/journal"
 	"attache/internal/conversation"
 	"attache/internal/engine"
 	"attache/internal/model"
@@ -32,7 +31,7 @@ func (th *thought) prepare(ctx context.Context) (err error) {
 	if th.known, err = th.m.toolsOf(th.brain); err != nil {
 		return err
 	}
-	listed, err := listTools(th.known.For(th.grant.Capabilities))
+	listed, err := journal.ListTools(th.known.For(th.grant.Capabilities))
 	if err != nil {
 		return err
 	}
@@ -140,30 +139,6 @@ func parentOf(m attache.Message) Post {
 		return Post{m.Reply.Chat, m.Reply.ID}
 	}
 	return Post{m.Place.Chat, m.Reply.ID}
-}
-
-// toolEntry is one tool of the list that the model gets.
-type toolEntry struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Schema      json.RawMessage `json:"schema"`
-}
-
-// listTools gives the exact list that the model gets, as the epoch's identity. The
-// requests are made from it, so it keeps every character as it is.
-func listTools(list []attache.Tool) ([]byte, error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
-	out := make([]toolEntry, len(list))
-	for i, t := range list {
-		out[i] = toolEntry{t.Name, t.Description, t.Schema}
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(out)
-	return bytes.TrimSpace(b.Bytes()), err
 }
 
 // admitted gives the messages of people who are still let in: somebody may have been

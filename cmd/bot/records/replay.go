@@ -11,8 +11,8 @@ import (
 	"text/tabwriter"
 
 	"attache"
+	"attache/gateway/journal"
 	"attache/gateway/ledger"
-	"attache/gateway/mind"
 	"attache/internal/usage"
 )
 
@@ -62,9 +62,12 @@ func (b *Book) Replay(ctx context.Context, turn int64) (Replay, error) {
 	if len(calls) == 0 {
 		return Replay{}, notFound("no model was asked for turn %d, so there is no request to rebuild", turn)
 	}
-	rebuilt, ok, err := mind.Rebuild(ctx, b.db, b.talks, turn)
+	rebuilt, ok, err := journal.Rebuild(ctx, b.db, b.talks, turn)
 	if err != nil {
 		return Replay{}, err
+	}
+	if !ok && calls[0].Profile == "cli" {
+		return Replay{}, notFound("turn %d was answered by an agent that keeps its own state; what it asks its model is not Attaché's to rebuild", turn)
 	}
 	if !ok {
 		return Replay{}, notFound("what turn %d was sent is not kept any more (retention.turns), or it was asked by an older version", turn)
@@ -86,7 +89,7 @@ func notFound(format string, args ...any) error {
 }
 
 // compare holds a rebuilt request against the sum of what was sent.
-func compare(rebuilt mind.Replay, c usage.Call) Request {
+func compare(rebuilt journal.Replay, c usage.Call) Request {
 	q := Request{N: c.N, Try: c.Try, Profile: c.Profile, Sent: Sum{c.Bytes, c.SHA256}}
 	body, err := rebuilt.Body(c.N, c.Profile)
 	if err != nil {

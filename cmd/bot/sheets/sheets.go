@@ -10,6 +10,7 @@ import (
 
 	"attache"
 	"attache/engage"
+	"attache/gateway/journal"
 	"attache/gateway/ledger"
 	"attache/gateway/mind"
 	"attache/internal/conversation"
@@ -76,7 +77,7 @@ func (s Records) told(ctx context.Context, t *web.Turn) error {
 		return err
 	}
 	t.Epoch, t.Session = x.Epoch.ID, x.Session.ID
-	r, err := mind.Told(ctx, s.DB, s.Talks, x)
+	r, err := journal.Told(ctx, s.DB, s.Talks, x)
 	t.Prompt = labelled(r)
 	return err
 }

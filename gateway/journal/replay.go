@@ -1,4 +1,4 @@
-package mind
+package journal
 
 import (
 	"context"
@@ -19,7 +19,7 @@ type Replay struct {
 	Requests []model.Request // in their order; the first is asked first
 	Missing  []string        // what is known not to be there any more, one sentence each
 
-	models []shape
+	models []Model
 }
 
 // Body gives the exact body of request n, from 1, as it goes to a profile. An error
@@ -43,7 +43,7 @@ func Rebuild(ctx context.Context, db *store.DB, talks *conversation.Store, turn 
 	if err != nil || !begun {
 		return Replay{}, false, err
 	}
-	f, rounds, ok, err := journal(ctx, db, turn)
+	f, rounds, ok, err := read(ctx, db, turn)
 	if err != nil || !ok {
 		return Replay{}, false, err
 	}
@@ -58,14 +58,14 @@ func Rebuild(ctx context.Context, db *store.DB, talks *conversation.Store, turn 
 	if f.Files > 0 {
 		r.Missing = append(r.Missing, fmt.Sprintf("its input came with files (%d), which are sent to the model and not kept", f.Files))
 	}
-	messages, _ := prompt.Assemble(promptOf(x, past))
-	next, err := requestOf(x, messages, f.CacheKey)
+	messages, _ := prompt.Assemble(Prompt(x, past))
+	next, err := First(x, messages, f.CacheKey)
 	if err != nil {
 		return Replay{}, false, fmt.Errorf("the tools of turn %d cannot be read: %w", turn, err)
 	}
 	r.Requests = append(r.Requests, next)
 	for _, round := range rounds {
-		next.Messages = append(next.Messages[:len(next.Messages):len(next.Messages)], round.messages()...)
+		next.Messages = append(next.Messages[:len(next.Messages):len(next.Messages)], round.Messages()...)
 		r.Requests = append(r.Requests, next)
 	}
 	return r, true, nil
@@ -74,7 +74,7 @@ func Rebuild(ctx context.Context, db *store.DB, talks *conversation.Store, turn 
 // Told gives what the first request of a turn that has begun is made of, with the
 // history that it was sent.
 func Told(ctx context.Context, db *store.DB, talks *conversation.Store, x conversation.Exchange) (prompt.Request, error) {
-	f, _, written, err := journal(ctx, db, x.Turn)
+	f, _, written, err := read(ctx, db, x.Turn)
 	if err != nil {
 		return prompt.Request{}, err
 	}
@@ -84,11 +84,11 @@ func Told(ctx context.Context, db *store.DB, talks *conversation.Store, x conver
 	} else {
 		past, err = talks.History(ctx, x.Session.ID, x.Turn)
 	}
-	return promptOf(x, past), err
+	return Prompt(x, past), err
 }
 
-// journal reads what was written down of a turn: as many rounds as follow each other.
-func journal(ctx context.Context, db *store.DB, turn int64) (f frame, rounds []round, ok bool, err error) {
+// read reads what was written down of a turn: as many rounds as follow each other.
+func read(ctx context.Context, db *store.DB, turn int64) (f Frame, rounds []Round, ok bool, err error) {
 	rows, err := db.Pool().Query(ctx, `select n, entry from attache.turn_journal where turn = $1 order by n`, turn)
 	if err == nil {
 		var n int
@@ -99,7 +99,7 @@ func journal(ctx context.Context, db *store.DB, turn int64) (f frame, rounds []r
 				ok = true
 				return json.Unmarshal(raw, &f)
 			case n == len(rounds)+1:
-				rounds = append(rounds, round{})
+				rounds = append(rounds, Round{})
 				return json.Unmarshal(raw, &rounds[n-1])
 			}
 			return nil // one before it is missing
