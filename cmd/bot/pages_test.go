@@ -18,14 +18,14 @@ import (
 	"attache/internal/web/webtest"
 )
 
-// adminToken of the tests.
+// operatorToken is the admin token of the tests.
 const operatorToken = "the-operators-own-token"
 
 // desk is a running program with its pages.
 type desk struct {
 	exampleTalk
 	url    string
-	client *http.Client // keeps cookies, follows nothing
+	client *http.Client
 }
 
 // openDesk runs the example's brain with the rehearsal model and its pages.
@@ -51,9 +51,33 @@ func openDesk(t *testing.T) *desk {
 	t.Setenv("ATTACHE_ADMIN_TOKEN", operatorToken)
 	address := freeAddress(t)
 	brain := exampleBrain(t)
+	manifest, err := os.ReadFile(filepath.Join(brain, "constitution", "MANIFEST.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, brain, "constitution/MANIFEST.yaml", string(manifest)+"telegram: { pace: off }\n")
 	s.start("--brain", brain, "--listen", address)
-	return &desk{exampleTalk{s, w, map[*telegramsim.Chat]int{}}, "http://" + address, &http.Client{
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	d := &desk{exampleTalk{s, w, map[*telegramsim.Chat]int{}}, "http://" + address, client()}
+	d.served()
+	return d
+}
+
+// client follows nothing.
+func client() *http.Client {
+	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// served waits until the program answers.
+func (d *desk) served() {
+	d.t.Helper()
+	storetest.Until(d.t, "the program answers", func() bool {
+		answer, err := d.client.Get(d.url + "/readyz") //nolint:noctx // it is asked until it is there
+		if err != nil {
+			return false
+		}
+		defer func() { _ = answer.Body.Close() }()
+		return answer.StatusCode == http.StatusOK
+	})
 }
 
 // ask makes a request; with a token as a script does.

@@ -202,7 +202,7 @@ func (d *Door) leave(w http.ResponseWriter, r *http.Request) {
 		d.ended[session] = now.Add(sessionLife)
 		d.mu.Unlock()
 	}
-	http.SetCookie(w, d.cookie(r, "", -1))
+	http.SetCookie(w, d.cookie(r, "", -time.Second))
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 
