@@ -110,6 +110,7 @@
 //   - gateway/posts: what is said: an intent before each call, its result after it, one fate a part
 //   - gateway/ledger: what was recorded of turns, posts and updates, for commands to read
 //   - gateway/mind: how a turn is answered: prompt, calls of the model and of tools, and the text in the end
+//   - gateway/journal: what the requests of a turn are made of, the first time and for attache replay
 //   - gateway/judge: what is done with a message: the verdict, with its why
 //
 // Floor 4, the hands, and stand-ins for the outside world, for tests and for a demo
@@ -126,8 +127,9 @@
 // Floor 5, the wiring:
 //
 //   - cmd/bot: flags, settings, signals, and who gets whom as a value
-//   - cmd/bot/explain: the dry run of one message
-//   - cmd/bot/records: what commands print of recorded turns
+//   - cmd/bot/explain: the dry run of one message, or of a beat's next run
+//   - cmd/bot/records: what commands print of recorded turns, and their requests made again
+//   - cmd/bot/starter: the brain that attache init writes
 //   - cmd/bot/demo: the people and chats of `attache demo`, spoken in at a terminal or in the browser
 //
 // Only tests import these:
