@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -50,29 +51,24 @@ func RoomTools(r Rooms) tools.Owned {
 const unread = "what this place is bound to cannot be read now, because the database does not answer; try again in a later turn"
 
 // chat gives the chat of an argument, else that of the turn, under its number of now.
-// The call's own place gets that number too: bindings move with the first bot that
-// hears of it, and the turn may be of one that has not. why is a clause for the
-// model, "" when there is one.
+// The turn's own place is put under that number too: a bot that has not heard yet that
+// its group moved is held there all the same. why is a clause for the model, "" when
+// there is a chat.
 func (r Rooms) chat(ctx context.Context, c *attache.Call, given tools.Chat) (chat attache.ChatID, why string) {
-	if c.Place.Chat != 0 {
-		now, err := r.Now(ctx, c.Place.Chat)
+	for _, number := range []*attache.ChatID{&c.Place.Chat, (*attache.ChatID)(&given)} {
+		if *number == 0 {
+			continue
+		}
+		now, err := r.Now(ctx, *number)
 		if err != nil {
 			return 0, unread
 		}
-		c.Place.Chat = now
+		*number = now
 	}
-	chat = attache.ChatID(given)
-	if chat == 0 {
-		chat = c.Place.Chat
-	}
-	if chat == 0 {
+	if chat = cmp.Or(attache.ChatID(given), c.Place.Chat); chat == 0 {
 		return 0, "this run answers nowhere, so there is no chat to default to; name the chat"
 	}
-	now, err := r.Now(ctx, chat)
-	if err != nil {
-		return 0, unread
-	}
-	return now, ""
+	return chat, ""
 }
 
 // speaker gives the bot in whose name a tool acts in a chat: the turn's own. A run

@@ -206,6 +206,8 @@ func TestRefusedBindings(t *testing.T) {
 		{"nova/-2/0", "context_bind", `{"context":"ticket","entity":"T-1","chat":-3}`, "tg:chat:-3 is not"},
 		{"nova/-2/0", "context_unbind", `{"context":"ticket","chat":-1}`, "tg:chat:-1 is not"},
 		{"nova/-2/0", "context_bind", `{"context":"ticket","entity":"T-1","chat":5}`, "tg:chat:5 is not"},
+		{"nova/-4/0", "context_bind", `{"context":"ticket","entity":"T-1","chat":-1}`, "tg:chat:-1 is not"}, // its group moved
+		{"nova/-4/0", "access_explain", `{"chat":-1}`, "only tg:chat:-1004 can be named"},
 	} {
 		got := o.call(step.from, step.tool, step.args)
 		if !strings.Contains(got, step.want) || !strings.Contains(got, `"ok":false`) {
