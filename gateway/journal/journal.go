@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"attache"
 	"attache/internal/conversation"
@@ -83,16 +84,30 @@ type Round struct {
 	Refusal string           `json:"refusal,omitempty"`
 }
 
-// Messages gives what the next request has behind this one.
+// Messages gives what the next request has behind this one. Bytes that are no text are
+// replaced here, as JSON would replace them in the table, so that what is sent and what
+// is sent again are the same.
 func (r Round) Messages() []model.Message {
-	out := []model.Message{{Role: model.RoleAssistant, Text: r.Text, ToolCalls: r.Calls}}
+	calls := make([]model.ToolCall, len(r.Calls))
+	for i, c := range r.Calls {
+		calls[i] = model.ToolCall{ID: valid(c.ID), Name: valid(c.Name), Arguments: valid(c.Arguments)}
+	}
+	out := []model.Message{{Role: model.RoleAssistant, Text: valid(r.Text), ToolCalls: calls}}
 	for i, result := range r.Results {
-		out = append(out, model.Message{Role: model.RoleTool, Text: result, ToolCallID: r.Calls[i].ID})
+		out = append(out, model.Message{Role: model.RoleTool, Text: valid(result), ToolCallID: calls[i].ID})
 	}
 	if r.Refusal != "" {
-		out = append(out, model.Message{Role: model.RoleSystem, Text: r.Refusal})
+		out = append(out, model.Message{Role: model.RoleSystem, Text: valid(r.Refusal)})
 	}
 	return out
+}
+
+// valid makes a text of a string that may be none.
+func valid(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return string([]rune(s))
 }
 
 // Begin writes the frame of a turn down; a later attempt at the turn writes its own
