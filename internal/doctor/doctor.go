@@ -60,8 +60,8 @@ func headings() []string {
 		"Agent state", "Models", "Telegram", "Secrets", "Database", "Clock", "Disk", "Deliveries", "Turns", "Heartbeats", "Updates", "Restart"}
 }
 
-// OfProblem makes a failed check of a problem that a loader found.
-func OfProblem(check string, p attache.Problem) Finding {
+// ofProblem makes a failed check of a problem that a loader found.
+func ofProblem(check string, p attache.Problem) Finding {
 	return Finding{Level: Fail, Check: check, File: p.File, Line: max(p.Line, 1), Col: max(p.Col, 1), What: p.What, Do: p.Do}
 }
 

@@ -77,7 +77,7 @@ func Files(b *brain.Brain, problems []attache.Problem) []Finding {
 	if b.Frame.Unread {
 		return found // what the files refer to is unknown, and so is whether they are right
 	}
-	s := look(b)
+	s := look(b, problems)
 	found = append(found, s.code()...)
 	found = append(found, s.unrun()...)
 	found = append(found, s.bindings(problems)...)
@@ -89,7 +89,7 @@ func Files(b *brain.Brain, problems []attache.Problem) []Finding {
 	found = append(found, s.closedCatalogs()...)
 	found = append(found, s.neverKeyed()...)
 	found = append(found, s.listless()...)
-	found = append(found, Capabilities(b)...)
+	found = append(found, capabilities(b)...)
 	return sorted(found)
 }
 

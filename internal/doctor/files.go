@@ -22,7 +22,7 @@ func ofLoading(problems []attache.Problem) []Finding {
 		if p.File == constitution.AccessPath {
 			check = chatAccess
 		}
-		out = append(out, OfProblem(check, p))
+		out = append(out, ofProblem(check, p))
 	}
 	return out
 }
@@ -73,10 +73,10 @@ func capabilityNames() []string {
 		"knowledge:read", "memory:own", "memory:write", "notify:send", "topic:write", "usage:read"}
 }
 
-// Capabilities finds what roles ask for and no tool gives: a slip of the hand there
+// capabilities finds what roles ask for and no tool gives: a slip of the hand there
 // takes a tool away without a word. Tools of MCP servers are not known here, so a
 // brain that has any is believed.
-func Capabilities(b *brain.Brain) []Finding {
+func capabilities(b *brain.Brain) []Finding {
 	if len(b.Frame.Manifest.MCP) > 0 {
 		return nil
 	}

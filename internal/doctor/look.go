@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"attache"
@@ -23,6 +24,7 @@ type sight struct {
 	entities []entity
 
 	all    bool // some role admits every context, or one cannot be read at all
+	blind  bool // what reaches or binds a context cannot be read at all somewhere
 	listed map[attache.ContextID]bool
 	held   map[attache.ContextID]bool // by the reach of an entity, or named in the code beside one
 	keyed  map[attache.ContextID]bool // by a gate or a pipeline, which can name a key
@@ -41,8 +43,8 @@ type entity struct {
 	code  string           // path of its gate or pipeline, "" for none
 }
 
-// look takes in a brain.
-func look(b *brain.Brain) *sight {
+// look takes in a brain, with what was found when it was loaded.
+func look(b *brain.Brain, problems []attache.Problem) *sight {
 	s := &sight{Brain: b, listed: map[attache.ContextID]bool{}, held: map[attache.ContextID]bool{}, keyed: map[attache.ContextID]bool{},
 		bound: map[attache.ContextID]bool{}, pinned: map[attache.ContextID]bool{}, linked: map[attache.ContextID]bool{}}
 	for f := range b.Contexts.Files() {
@@ -56,6 +58,7 @@ func look(b *brain.Brain) *sight {
 	for f := range b.Tree.Files() {
 		s.take(f)
 	}
+	s.blind = s.blind || b.Tree.File(constitution.AccessPath) == nil || len(b.Policy.Bots()) == 0 && slices.ContainsFunc(problems, ofAccess)
 	for _, x := range b.Policy.Bound() {
 		s.bound[x.Context] = true
 		s.pinned[x.Context] = s.pinned[x.Context] || x.Keyed
@@ -71,6 +74,8 @@ func look(b *brain.Brain) *sight {
 	}
 	return s
 }
+
+func ofAccess(p attache.Problem) bool { return p.File == constitution.AccessPath }
 
 // take notes what one file lists or reaches.
 func (s *sight) take(f *brainfile.File) {
@@ -93,7 +98,8 @@ func (s *sight) take(f *brainfile.File) {
 		}
 	case "heartbeat", "hook", "scenario":
 		e := entity{Entity: attache.Entity{Kind: ident.Kind, ID: ident.ID, Feature: attache.FeatureID(ident.Feature), Folder: ident.Folder}, path: f.Path}
-		list, given, _ := words(f, "reach")
+		list, given, readable := words(f, "reach")
+		s.blind = s.blind || !readable
 		if given {
 			e.Reach = attache.Reach{}
 		}

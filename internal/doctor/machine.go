@@ -49,7 +49,7 @@ func (s Subject) database(ctx context.Context) []Finding {
 	since := s.Now().Add(-window)
 	out := s.server(ctx)
 	out = append(out, s.views(ctx)...)
-	out = append(out, Deliveries(ctx, s.DB, since)...)
+	out = append(out, deliveries(ctx, s.DB, since)...)
 	out = append(out, s.turns(ctx, since)...)
 	out = append(out, s.moves(ctx)...)
 	return append(out, s.fires(ctx)...)

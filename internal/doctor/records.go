@@ -14,9 +14,9 @@ import (
 	"attache/internal/store"
 )
 
-// Deliveries looks for posts whose fate nobody knows or that Telegram refused, and
+// deliveries looks for posts whose fate nobody knows or that Telegram refused, and
 // for updates that could not be read (decisions § 7.5, row N8).
-func Deliveries(ctx context.Context, db *store.DB, since time.Time) []Finding {
+func deliveries(ctx context.Context, db *store.DB, since time.Time) []Finding {
 	t, err := ledger.ReadTroubles(ctx, db, since)
 	if err != nil {
 		return unread("Deliveries", "the records of posts", err)

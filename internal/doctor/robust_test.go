@@ -46,7 +46,7 @@ func FuzzFiles(f *testing.F) {
 }
 
 // A brain of 5,000 contexts is examined in well under a second, also when each name
-// in it is wrong. The bound is twenty times what it takes.
+// in it is wrong. The bound is fifty times what it takes, since a test may run beside many others.
 func TestManyContextsAreSoonExamined(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "constitution/MANIFEST.yaml", "name: Big\n", "constitution/access.yaml", "bots: {}\n")
@@ -67,7 +67,7 @@ func TestManyContextsAreSoonExamined(t *testing.T) {
 		found = Files(b, problems)
 		best = min(best, time.Since(start))
 	}
-	if best > 2*time.Second {
+	if best > 5*time.Second {
 		t.Errorf("%d findings took %s", len(found), best)
 	}
 	t.Logf("%d findings took %s", len(found), best)

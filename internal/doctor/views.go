@@ -95,7 +95,7 @@ func ofViews(list []named, made []sql.Schema, columns map[string][]string, probl
 	var out []Finding
 	excused := map[string]bool{}
 	for _, p := range problems {
-		out = append(out, OfProblem(brainEntities, p))
+		out = append(out, ofProblem(brainEntities, p))
 		for _, s := range made {
 			if s.File == p.File {
 				for _, view := range candidates([]sql.Schema{s}) {
