@@ -223,10 +223,12 @@ func (p *program) account(ctx context.Context, x mind.Exchange) error {
 	return usage.Record(ctx, p.db.Pool(), c)
 }
 
-// contextLines answers /context: what the latest turn of a place carried.
+// contextLines answers /context: what the latest turn of a place carried, as far as
+// the place is still held to the same keys.
 func (p *program) contextLines(ctx context.Context, place attache.Place) string {
-	x, ok, err := p.talks.Latest(ctx, place)
-	if err != nil {
+	pin := p.pin(ctx, p.brain.Current(), place)
+	x, ok, err := p.talks.Latest(ctx, place, pin.String())
+	if err != nil || pin.Unread {
 		return "I cannot look that up right now: the database does not answer."
 	}
 	if !ok {

@@ -32,7 +32,7 @@ func TestARunHasASessionOfItsOwn(t *testing.T) {
 	if past, err := s.History(t.Context(), x.Session.ID, 2); err != nil || len(past) != 0 {
 		t.Errorf("the run hears %v %v", past, err)
 	}
-	if latest, _, err := s.Latest(t.Context(), topic()); err != nil || latest.Turn != 1 {
+	if latest, _, err := s.Latest(t.Context(), topic(), ""); err != nil || latest.Turn != 1 {
 		t.Errorf("the latest turn is %d %v, want the chat's", latest.Turn, err)
 	}
 	o := opening(3)

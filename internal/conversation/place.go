@@ -72,14 +72,15 @@ func one(rows pgx.Rows) (Exchange, bool, error) {
 	return all[0], true, nil
 }
 
-// Latest gives the turn that began last in a place, whatever became of it, for
-// /context; false when there is none. A run is none: it is not what people there
-// talk with. It asks the database once.
-func (s *Store) Latest(ctx context.Context, p attache.Place) (Exchange, bool, error) {
+// Latest gives the turn that began last in a place under a key (Opening.Key),
+// whatever became of it, for /context; false when there is none. What was said under
+// another key is not told of (decisions § 3.14), and a run is no turn here: it is not
+// what people there talk with. It asks the database once.
+func (s *Store) Latest(ctx context.Context, p attache.Place, key string) (Exchange, bool, error) {
 	rows, err := s.db.Pool().Query(ctx, selectExchange+` where e.turn = (
 		select max(l.turn) from attache.sessions o, lateral (
 			select turn from attache.exchanges where session = o.id order by turn desc limit 1) l
-		where o.bot = $1 and o.chat = $2 and o.thread = $3 and o.opened <> '`+alone+`')`, p.Bot, p.Chat, p.Thread)
+		where o.bot = $1 and o.chat = $2 and o.thread = $3 and o.key = $4 and o.opened <> '`+alone+`')`, p.Bot, p.Chat, p.Thread, key)
 	if err != nil {
 		return Exchange{}, false, fmt.Errorf("the latest turn in %v cannot be read: %w", p, err)
 	}

@@ -45,10 +45,10 @@ func TestMigrate(t *testing.T) {
 	if got, want := said(history(t, s, x)), "one, two, heartbeat:a posted"; x.Session.ID != first.Session.ID || got != want {
 		t.Errorf("session %d after %d remembers %q, want %q", x.Session.ID, first.Session.ID, got, want)
 	}
-	if _, ok, err := s.Latest(t.Context(), at(-5, 0).Place); ok || err != nil {
+	if _, ok, err := s.Latest(t.Context(), at(-5, 0).Place, ""); ok || err != nil {
 		t.Errorf("something stayed in the old chat: %v, %v", ok, err)
 	}
-	if got, ok, err := s.Latest(t.Context(), vega.Place); !ok || err != nil || got.Turn != 3 {
+	if got, ok, err := s.Latest(t.Context(), vega.Place, ""); !ok || err != nil || got.Turn != 3 {
 		t.Errorf("the other bot's session moved: %+v, %v, %v", got, ok, err)
 	}
 }
@@ -143,7 +143,7 @@ func TestMigrateMeetsOpening(t *testing.T) {
 
 func TestLatest(t *testing.T) {
 	s := open(t)
-	if _, ok, err := s.Latest(t.Context(), topic()); ok || err != nil {
+	if _, ok, err := s.Latest(t.Context(), topic(), ""); ok || err != nil {
 		t.Errorf("an empty place has a latest turn: %v, %v", ok, err)
 	}
 	exchange(t, s, opening(1), "one")
@@ -151,7 +151,7 @@ func TestLatest(t *testing.T) {
 	begin(t, s, at(-7, 3))
 	check := func(want Exchange) {
 		t.Helper()
-		got, ok, err := s.Latest(t.Context(), topic())
+		got, ok, err := s.Latest(t.Context(), topic(), "")
 		if !ok || err != nil {
 			t.Fatal(ok, err)
 		}
