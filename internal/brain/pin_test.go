@@ -200,6 +200,12 @@ func (w *world) play() {
 	told := w.session(at, turn, pin, bound)
 	if turn.Run == nil {
 		turn.Replies, turn.Holds = w.replies(at), told.holds
+		if w.upTo("stray holds", 3) == 0 { // of some other session: holds are judged anew, wherever they come from
+			for range w.upTo("strays", 3) {
+				turn.Holds = append(turn.Holds, contexts.Hold{Context: from(w, "held", ids()), Key: w.key("held key"),
+					Link: from(w, "link", []attache.Link{attache.LinkReply, attache.LinkCode, attache.LinkAsk}), Turn: w.turn - 1, Age: w.upTo("age", 2)})
+			}
+		}
 	}
 	for range w.upTo("code", 1) {
 		turn.Code = append(turn.Code, contexts.Source{Why: "code", Reach: w.entries("attach")})
