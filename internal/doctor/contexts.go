@@ -18,8 +18,12 @@ func amiss(file string, line, col int, what, do string) Finding {
 // reach holds them and no chat is bound to them. Where `when` says run or reply and
 // nothing else, a role's list does not help: both links come by a reach. What code
 // may link is not known, so a context with code of its own, or named in quotes by
-// that of a bot, a gate or a pipeline, is believed where a role lists it.
+// that of a bot, a gate or a pipeline, is believed where a role lists it. Where
+// something that could reach it cannot be read, nothing is said.
 func (s *sight) unreached() []Finding {
+	if s.blind {
+		return nil
+	}
 	var out []Finding
 	for f := range s.Contexts.Files() {
 		listed := s.all || s.listed[f.ID]
