@@ -41,10 +41,10 @@ func (c explainCommand) Run(ctx context.Context, f *flags, io stdio) error {
 		return misused("MANIFEST.yaml of the brain in %s is wrong, and with it every budget; attache doctor says what to mend", f.Brain)
 	}
 	r, err := lookAtRecords(ctx, f, io)
-	defer r.Close()
 	if err != nil {
 		return err
 	}
+	defer r.Close()
 	x, err := explain.Explain(ctx, r.world(f, b, len(problems)), explain.Question{
 		Bot: c.Bot, Chat: c.Chat, Thread: c.Thread, From: c.From, ReplyTo: c.ReplyTo, Run: c.Of, Text: c.Text,
 	})
@@ -121,6 +121,11 @@ func (r *traces) Close() {
 // earlier turns left is unknown.
 func lookAtRecords(ctx context.Context, f *flags, io stdio) (r *traces, err error) {
 	r = new(traces)
+	defer func() {
+		if err != nil {
+			r.Close()
+		}
+	}()
 	if r.log, err = newLog(io.err, "text,warn", nil); err != nil { // why a view cannot be read is worth a line
 		return r, err
 	}
