@@ -131,6 +131,7 @@ type house struct {
 	beats []Beat
 	fired []string
 	fail  func(Fire) error // what Fire answers; nil: nothing is wrong
+	begun chan struct{}    // closed by Fire, which then waits for its end; nil: it does not
 	log   bytes.Buffer
 }
 
@@ -166,7 +167,12 @@ func (h *house) said(words string) int {
 }
 
 // fire notes a fire once its transaction is committed.
-func (h *house) fire(_ context.Context, _ store.Tx, b Beat, f Fire) (func(), error) {
+func (h *house) fire(ctx context.Context, _ store.Tx, b Beat, f Fire) (func(), error) {
+	if h.begun != nil {
+		close(h.begun)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	h.mu.Lock()
 	fail := h.fail
 	h.mu.Unlock()
@@ -520,6 +526,25 @@ func TestOffWhileTheDatabaseIsAway(t *testing.T) {
 	if got := h.records(); got != "" {
 		t.Error(got)
 	}
+}
+
+// A process that ends while it begins a run has not taken the slot: the next one does.
+//
+// row M1
+func TestEndInTheMiddle(t *testing.T) {
+	h := newHouse(t, named(t, "x", "cron: 0 * * * *"))
+	h.begun = make(chan struct{})
+	l := h.start(november(30, "08:59:50"))
+	l.strike(t)
+	<-h.begun
+	l.stop()
+	if got := h.records(); got != "" {
+		t.Error(got)
+	}
+	h.begun = nil
+	l = h.start(november(30, "09:00:30"))
+	l.asleep(t)
+	h.expect("the next process", "x 30 09:00 for 1")
 }
 
 // Marks tell what became of a run, and whether that is news.

@@ -1,12 +1,18 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"attache/internal/store"
+	"attache/internal/store/storetest"
+	"attache/internal/telegramsim"
 )
 
 // askBeats runs `attache beats` on the evening before the clocks go forward in
@@ -119,5 +125,75 @@ func TestBeatsSaysWhatIsWrong(t *testing.T) {
 	}
 	if got, code := askBeats(t, map[string]string{"constitution/MANIFEST.yaml": "timezone: Mars\n"}); code != 2 || !strings.Contains(got, "MANIFEST.yaml of the brain") {
 		t.Errorf("exit %d: %s", code, got)
+	}
+}
+
+// Two processes on one database, each with a clock of its own: each slot of a beat is
+// posted once between them, and once more by none of those that start after them.
+//
+// row N3 (no beat fired twice)
+// row M1 (one fire per tick across replicas and restarts)
+func TestReplicasFireABeatOnce(t *testing.T) {
+	s := newStage(t)
+	t.Setenv("TELEGRAM_BOT_TOKEN_NOVA", s.bot.Token)
+	group := s.sim.AddChat(telegramsim.Chat{Kind: "supergroup", Title: "Desk", ID: -1001}, s.ann, s.bot)
+	dir := brainFiles(t, map[string]string{
+		"constitution/MANIFEST.yaml":      "name: Shop\ntelegram: { pace: off }\nmodels: { default: { model: echo } }\n",
+		"constitution/access.yaml":        "bots:\n  nova:\n    chats:\n      \"tg:chat:-1001\": { role: desk, people: everyone }\n",
+		"features/shop/desk.agent.md":     "---\ncontexts: []\n---\nYou are the desk.\n",
+		"features/shop/tick.heartbeat.md": "---\ncron: '* * * * *'\ncatchUp: all\nagent: desk\nplace: { chat: -1001 }\n---\nTick.\n",
+	})
+	var logs logBuffer
+	start := func(at time.Time) (*walkClock, func()) {
+		clock := &walkClock{now: at}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan int, 1)
+		go func() {
+			done <- runBy(ctx, clock, []string{"run", "--listen", "off", "--database-url", s.dsn, "--telegram-api-url", s.url, "--brain", dir}, stdio{strings.NewReader(""), &logs, &logs})
+		}()
+		t.Cleanup(func() { if t.Failed() { t.Log(logs.String()) } })
+		storetest.Until(t, "the beats are looked after", func() bool { asleep, _ := clock.asleep(); return asleep })
+		return clock, func() {
+			cancel()
+			if code := <-done; code != 0 {
+				t.Errorf("exit %d\n%s", code, logs.String())
+			}
+		}
+	}
+	pass := func(c *walkClock, end time.Time) {
+		for {
+			storetest.Until(t, "the beats are looked after", func() bool { asleep, _ := c.asleep(); return asleep })
+			if c.hop(end) {
+				return
+			}
+		}
+	}
+	nine := time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
+	one, stopOne := start(nine.Add(-10 * time.Second))
+	two, stopTwo := start(nine.Add(-10 * time.Second))
+	var together sync.WaitGroup
+	for _, c := range []*walkClock{one, two} {
+		together.Go(func() { pass(c, nine.Add(4*time.Minute+30*time.Second)) })
+	}
+	together.Wait()
+	if got := s.await(group, 5); len(got) != 5 {
+		t.Errorf("five minutes have %q", got)
+	}
+	stopOne()
+	pass(two, nine.Add(5*time.Minute+30*time.Second))
+	stopTwo()
+	_, stopThree := start(nine.Add(7*time.Minute + 30*time.Second)) // two slots were missed
+	s.await(group, 8)
+	stopThree()
+	db, err := store.Open(t.Context(), s.dsn, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var fires, turns, posts int
+	err = db.Pool().QueryRow(t.Context(), `select (select count(*) from attache.fires where state = 'fired'),
+		(select count(distinct turn) from attache.fires), (select count(*) from attache.posts where state = 'sent')`).Scan(&fires, &turns, &posts)
+	if err != nil || fires != 8 || turns != 8 || posts != 8 || len(group.Posts()) != 8 {
+		t.Errorf("eight minutes have %d fires, %d turns, %d posts and %d messages: %v", fires, turns, posts, len(group.Posts()), err)
 	}
 }
