@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"attache/internal/cliagent/agenttest"
@@ -31,6 +33,8 @@ func agentForms() []form {
 		step("agent writes: warming up", "writes", "the line"),
 		step("agent dies: its last words", "dies", "its last words"),
 		step("agent fails: out of credit", "fails", "what it says"),
+		step("agent shows: the first words", "shows", "the words"),
+		step("agent hangs", "hangs", ""),
 	}
 }
 
@@ -51,7 +55,13 @@ func (p *play) told() string {
 		return ""
 	}
 	var out strings.Builder
-	for _, l := range agenttest.Heard(p.t, p.agent) {
+	heard := agenttest.Heard(p.t, p.agent)
+	// One may end while the next one begins.
+	slices.SortStableFunc(heard, func(a, b string) int {
+		number := func(s string) string { n, _, _ := strings.Cut(s, " "); return n }
+		return cmp.Or(cmp.Compare(len(number(a)), len(number(b))), cmp.Compare(number(a), number(b)))
+	})
+	for _, l := range heard {
 		process, raw, _ := strings.Cut(l, " ")
 		var m struct {
 			Type    string    `json:"type"`

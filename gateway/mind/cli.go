@@ -42,6 +42,9 @@ func (th *thought) converse(ctx context.Context, limits constitution.Limits) (st
 	draft := th.draft()
 	defer draft.End()
 	th.mine = len(th.made)
+	if th.alone() {
+		defer th.m.o.Agents.End(th.talk.Session.ID)
+	}
 	input := string(th.talk.Input) + th.words(ctx)
 	for part := 1; ; part++ {
 		got, err := th.part(ctx, part, input, limits, draft)
@@ -149,7 +152,7 @@ func (th *thought) spec(t told) cliagent.Spec {
 		s.Last = partID(t.Turn, t.Part)
 	}
 	if th.alone() {
-		s.Place, s.Idle = "", 0
+		s.Place = "" // the place's own goes on beside it
 	}
 	return s
 }

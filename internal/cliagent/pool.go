@@ -197,6 +197,15 @@ func (a *Agent) Release() {
 	p.announce()
 }
 
+// End ends the idle process of a session that is over.
+func (p *Pool) End(key int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a := p.live[key]; a != nil && !a.busy {
+		p.end(a)
+	}
+}
+
 // end asks a process to end. Its place is free when it is gone, so that no two
 // processes ever have one session. The lock is held.
 func (p *Pool) end(a *Agent) {

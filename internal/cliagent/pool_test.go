@@ -260,7 +260,7 @@ func TestStoppedTurnLeavesNothing(t *testing.T) {
 	}
 	a.Release()
 	<-a.proc.ended
-	if agenttest.Alive(t, s.dir, "spawned") || agenttest.Alive(t, s.dir, "process-1") {
+	if !agenttest.Gone(t, s.dir, "spawned") || !agenttest.Gone(t, s.dir, "process-1") {
 		t.Error("something of it lives on")
 	}
 }
@@ -303,6 +303,14 @@ func TestNewSessionOfThePlace(t *testing.T) {
 	if b.Session() != "s2" {
 		t.Errorf("the new session is %s", b.Session())
 	}
+}
+
+func TestEnd(t *testing.T) {
+	s := newStage(t, Options{})
+	a, _, _ := s.turn(s.spec, "1")
+	s.End(2)
+	s.End(1)
+	<-a.proc.ended
 }
 
 func TestNotThere(t *testing.T) {

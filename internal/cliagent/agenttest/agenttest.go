@@ -18,12 +18,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Step is one thing that the agent does.
 type Step struct {
-	// says, calls, compacts, writes, fails, dies, forgets, hangs, spawns or floods:
+	// says, shows, calls, compacts, writes, fails, dies, forgets, hangs, spawns, floods:
 	//   says     answers the turn with Text, word by word
+	//   shows    says Text as the beginning of an answer, and goes on with the next step
 	//   calls    calls the tool Name with Text as its arguments, and waits for the result
 	//   compacts says that its memory was compacted
 	//   writes   writes Text as a line
@@ -78,8 +80,8 @@ func Install(t testing.TB, dir string, steps ...Step) (program string) {
 }
 
 // Heard gives what all processes of the agent were told, a line each: the number of
-// the process and the message. The last line of a process that was asked to end, or
-// whose input ended, is `ends`.
+// the process and the message. The last line of a process that was asked to end between
+// two turns, or whose input ended there, is `ends`.
 func Heard(t testing.TB, dir string) []string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(dir, "heard"))
@@ -109,11 +111,14 @@ func (a *agent) put(name, text string) {
 	}
 }
 
-// hear reads a line and writes it down; the end of the input ends the agent.
-func (a *agent) hear() (line map[string]any) {
+// hear reads a line and writes it down; the end of the input ends the agent. In the
+// middle of a turn that is not written down, since a signal may come before it.
+func (a *agent) hear(inTurn bool) (line map[string]any) {
 	raw, err := a.in.ReadBytes('\n')
-	if err != nil {
-		a.note("ends")
+	if err != nil || inTurn && bytes.Contains(raw, []byte(`{"type":"stop"}`)) {
+		if !inTurn {
+			a.note("ends")
+		}
 		os.Exit(0)
 	}
 	if err := json.Unmarshal(raw, &line); err != nil {
@@ -167,7 +172,7 @@ func (a *agent) get(name string) []byte {
 
 func (a *agent) run() {
 	for {
-		switch line := a.hear(); line["type"] {
+		switch line := a.hear(false); line["type"] {
 		case "start":
 			a.begin(line["session"])
 		case "turn":
@@ -214,10 +219,12 @@ func (a *agent) turn() {
 			}
 			say(map[string]any{"type": "done", "text": s.Text, "usage": map[string]any{"model": "scripted", "in": 1000, "cacheRead": 900, "out": 10, "cost": 0.002}})
 			return
+		case "shows":
+			say(map[string]any{"type": "delta", "text": s.Text})
 		case "calls":
 			a.call++
 			say(map[string]any{"type": "tool_call", "id": fmt.Sprintf("c%d.%d", a.number, a.call), "name": s.Name, "arguments": json.RawMessage(s.Text)})
-			a.hear()
+			a.hear(true)
 		case "compacts":
 			say(map[string]any{"type": "compacted"})
 		case "writes":
@@ -248,8 +255,9 @@ func (a *agent) turn() {
 	}
 }
 
-// Alive reports whether the process whose number stands in a file of the agent lives.
-func Alive(t testing.TB, dir, file string) bool {
+// Gone reports whether the process whose number stands in a file of the agent ends. A
+// signal takes a moment to be obeyed, and the kernel tells nobody who is no parent.
+func Gone(t testing.TB, dir, file string) bool {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(dir, file))
 	if err != nil {
@@ -259,9 +267,14 @@ func Alive(t testing.TB, dir, file string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return syscall.Kill(pid, 0) == nil && !os.IsNotExist(err)
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for range 5000 {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if syscall.Kill(pid, 0) != nil || err == nil && strings.Contains(string(stat), ") Z ") {
+			return true
+		}
+		<-look.C
 	}
-	return !strings.Contains(string(stat), ") Z ")
+	return false
 }
