@@ -1,13 +1,16 @@
 package sent
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"html"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 	"pgregory.net/rapid"
 )
 
@@ -193,6 +196,42 @@ func TestReplayHasWhatTheTailHolds(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The tails that contexts' own tests expect are taken apart without a loss: told to an
+// agent that has nothing they are the same bytes.
+func TestTailsOfContexts(t *testing.T) {
+	paths, err := filepath.Glob("../../../contexts/testdata/turns/*.txtar")
+	if err != nil || len(paths) < 10 {
+		t.Fatal(paths, err)
+	}
+	blocks := 0
+	for _, path := range paths {
+		a, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, _, _ := bytes.Cut(a.Files[len(a.Files)-1].Data, []byte("\nContexts: ")) // what follows is of the manifest
+		_, tail, ok := bytes.Cut(append([]byte("\n"), all...), []byte("\n<"))
+		if !ok {
+			continue
+		}
+		want := "<" + string(tail)
+		var told []string
+		ops, _ := Next(State{}, []byte(want), false)
+		for _, o := range ops {
+			told = append(told, o.Text)
+			if strings.HasPrefix(o.Text, "<feature-context") && o.Name == "" {
+				t.Errorf("%s: %+v", path, o)
+			}
+		}
+		if blocks += len(ops); strings.Join(told, "\n") != want {
+			t.Errorf("%s (-tail +told):\n%s", path, cmp.Diff(want, strings.Join(told, "\n")))
+		}
+	}
+	if blocks < 20 {
+		t.Errorf("only %d blocks", blocks)
+	}
 }
 
 // Any text is taken apart without a panic, and nothing of it is lost: what is told
