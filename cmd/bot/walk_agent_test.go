@@ -68,6 +68,7 @@ func (p *play) told() string {
 			Session *string   `json:"session"`
 			ID      string    `json:"id"`
 			Context []sent.Op `json:"context"`
+			Before  string    `json:"snapshot"`
 			Input   string    `json:"input"`
 			Content string    `json:"content"`
 			Tools   []struct {
@@ -89,6 +90,9 @@ func (p *play) told() string {
 			}
 			out.WriteByte('\n')
 			p.operations(&out, m.Context)
+			if missed, _, ok := strings.Cut(m.Before, "<turn_context"); ok && missed != "" {
+				fmt.Fprintf(&out, "  %s\n", hang(p.plain(strings.TrimSpace(missed))))
+			}
 			fmt.Fprintf(&out, "  input: %s\n", hang(hang(p.plain(m.Input))))
 		case "tool_result":
 			fmt.Fprintf(&out, "result of %s\n", m.ID)

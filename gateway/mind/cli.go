@@ -192,13 +192,21 @@ func (c *consultation) ask(ctx context.Context, t told) (cliagent.Done, error) {
 		return cliagent.Done{}, err
 	}
 	engine.KillPoint("agent.asked")
+	snapshot := string(th.talk.Snapshot)
+	if c.n == 1 {
+		missed, err := th.missed(ctx, t)
+		if err != nil {
+			return cliagent.Done{}, err
+		}
+		snapshot = missed + snapshot
+	}
 	list, err := c.tools()
 	if err != nil {
 		return cliagent.Done{}, err
 	}
 	var shown strings.Builder
 	return c.agent.Turn(ctx, cliagent.Turn{
-		ID: partID(th.turn.ID, c.n), Context: ops, Snapshot: string(th.talk.Snapshot), Input: c.input, Tools: list,
+		ID: partID(th.turn.ID, c.n), Context: ops, Snapshot: snapshot, Input: c.input, Tools: list,
 	}, cliagent.Host{
 		Delta: func(text string) {
 			shown.WriteString(text)
