@@ -29,7 +29,7 @@ func (p *program) newMind(ctx context.Context) (*mind.Mind, error) {
 	}
 	p.agents = p.newAgents()
 	return mind.New(ctx, mind.Options{
-		DB: p.db.DB, Talks: p.talks, Tools: p.tools, Log: p.log, Now: p.now,
+		DB: p.db.DB, Talks: p.talks, Built: p.builtTools(), Tools: p.tools, Log: p.log, Now: p.now,
 		Brain: p.brain.Current, Ruling: p.ruling, Bindings: p.bindings, Parents: p.parents, Read: p.read, Model: p.model, Transcribe: p.transcribe,
 		Fetch: p.fetch, Draft: p.draft, Usage: p.account, Agents: p.agents, Folder: p.folder,
 	})

@@ -27,11 +27,15 @@ func (e *executor) close() {
 	}
 }
 
-// tools lists what agents may call: the built-in tools, and the SQL tools of the
-// features that are switched on.
-func (p *program) tools(b *brain.Brain) []tools.Owned {
-	all := []tools.Owned{builtin.Tools(p.sends()), builtin.RoomTools(p.rooms()), builtin.LedgerTools(p.ledger()),
+// builtTools lists the built-in tools.
+func (p *program) builtTools() []tools.Owned {
+	return []tools.Owned{builtin.Tools(p.sends()), builtin.RoomTools(p.rooms()), builtin.LedgerTools(p.ledger()),
 		{Owner: "internal/doctor", Tools: []attache.Tool{builtin.DoctorCheck(p.checkFor)}}}
+}
+
+// tools lists the SQL tools of the features that are switched on.
+func (p *program) tools(b *brain.Brain) []tools.Owned {
+	var all []tools.Owned
 	found, _ := tools.SQLTools(b.Tree, p.execute) // their mistakes are the brain's problems
 	for _, t := range found {
 		if f, ok := b.Frame.Feature(t.Feature); ok && f.Enabled {

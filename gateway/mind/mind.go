@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,7 +46,8 @@ type Draft interface {
 type Options struct {
 	DB     *store.DB
 	Talks  *conversation.Store
-	Tools  func(b *brain.Brain) []tools.Owned // besides the mind's own
+	Built  []tools.Owned                      // the built-in tools, besides the mind's own
+	Tools  func(b *brain.Brain) []tools.Owned // those of the brain's files
 	Log    *slog.Logger
 	Now    func() time.Time
 	Brain  func() *brain.Brain
@@ -148,25 +150,38 @@ func (m *Mind) Forget(ctx context.Context, before time.Time) error {
 }
 
 // toolsOf gives the registry of a brain: files of tools are hot like all others, so
-// each brain has its own. Tools of the brain whose names clash are left out, all of
-// them, and the log says so; the built-in ones stay.
+// each brain has its own. A tool of the brain that cannot join, such as one with the
+// name of a built-in one, is left out, and the log says why.
 func (m *Mind) toolsOf(b *brain.Brain) (*tools.Registry, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.of == b {
 		return m.registry, nil
 	}
-	all := append(m.o.Tools(b), m.ownTools())
-	registry, err := tools.New(all...)
+	built, found := append(slices.Clone(m.o.Built), m.ownTools()), m.o.Tools(b)
+	registry, err := tools.New(append(slices.Clone(built), found...)...)
 	if err != nil {
-		m.o.Log.Error("tools of the brain are left out", "err", err)
-		registry, err = tools.New(all[0], all[len(all)-1])
+		registry, err = m.joining(built, found)
 	}
 	if err != nil {
 		return nil, err
 	}
 	m.registry, m.of = registry, b
 	return registry, nil
+}
+
+// joining makes the registry of the tools that can join, one after the other.
+func (m *Mind) joining(built, found []tools.Owned) (*tools.Registry, error) {
+	registry, err := tools.New(built...)
+	for _, owned := range found {
+		joined, wrong := tools.New(append(built, owned)...)
+		if wrong != nil {
+			m.o.Log.Error("a tool of the brain is left out", "why", owned.Owner, "err", wrong)
+			continue
+		}
+		built, registry = append(built, owned), joined
+	}
+	return registry, err
 }
 
 // thought is one turn while it is answered. It keeps the brain that it began with.
