@@ -61,7 +61,7 @@ func lines(list []Finding) string {
 // files, and nothing else. One of them has a mistake of each kind. Run with -update to
 // write it anew, and read the difference.
 //
-// rows H1, H2 (no .md beside it), H3, H4, H5, H6, H7 (claimed twice), H8, H9, H10, D3 (a binding needs no list), D18 (the note)
+// rows H1, H3, H4, H5, H6, H8, H9, H10, D3, D18, H2 (no .md beside it), H7 (claimed twice)
 func TestMistakesOfFiles(t *testing.T) {
 	archivetest.Run(t, "files", 12, 1, func(t *testing.T, in []txtar.File) []string {
 		b, problems := load(t, unpack(t, in))
