@@ -35,13 +35,15 @@ type Failure struct {
 }
 
 // ReadFailures reads the turns that failed since a moment, by reason, the newest
-// reasons first and at most 50 of them.
+// reasons first and at most 50 of them. A turn whose post is in trouble is left out:
+// ReadTroubles tells of it.
 func ReadFailures(ctx context.Context, db *store.DB, since time.Time) ([]Failure, error) {
 	rows, err := db.Pool().Query(ctx, `
 		select why, n, id, bot, chat, thread, ended from (
 			select why, id, bot, chat, thread, ended, count(*) over (partition by why) as n,
 				row_number() over (partition by why order by ended desc, id desc) as place
-			from attache.turns where state = 'failed' and ended >= $1) t
+			from attache.turns where state = 'failed' and ended >= $1
+				and not exists (select from attache.posts p where p.turn = turns.id and p.state in ('refused', 'unknown'))) t
 		where place = 1 order by ended desc limit 50`, since)
 	if err != nil {
 		return nil, err
