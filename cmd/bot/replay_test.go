@@ -54,6 +54,7 @@ func TestReplayComparesBytes(t *testing.T) {
 		{`update attache.exchanges set dropped = true where turn = 1`, "1 of the 1 earlier turns that it was sent are deleted by now"},
 		{`update attache.model_calls set profile = 'other' where turn = 2`, "how the model other is written to was not written down"},
 		{`delete from attache.turn_journal where turn = 2`, "is not kept any more (retention.turns)"},
+		{`update attache.model_calls set profile = 'cli' where turn = 2`, "was answered by an agent that keeps its own state"},
 	} {
 		if _, err := conn.Exec(t.Context(), c.sql); err != nil {
 			t.Fatal(err)
