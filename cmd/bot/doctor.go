@@ -93,7 +93,7 @@ func (p *program) checkFor(ctx context.Context, at attache.Place) builtin.Examin
 	bound, unread := p.bindings(ctx, p.brain.Current(), at)
 	x := builtin.Examination{ThisChat: unread || len(bound) > 0}
 	if x.ThisChat {
-		found = doctor.OfChat(found, at.Chat)
+		found = doctor.OfPlace(found, at)
 	}
 	x.OK = doctor.OK(found)
 	for _, f := range found {

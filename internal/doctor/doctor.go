@@ -43,7 +43,8 @@ type Finding struct {
 
 	// Chat is the one chat that the finding speaks of, 0 for none or many: in a
 	// pinned place only findings of that chat may be told (decisions § 3.15).
-	Chat attache.ChatID `json:"-"`
+	Chat   attache.ChatID    `json:"-"`
+	thread *attache.ThreadID // nil: of the whole chat
 }
 
 // The headings of text 1 § 7, in its order; own ones come after them.
@@ -96,12 +97,19 @@ func OK(findings []Finding) bool {
 	return true
 }
 
-// OfChat gives the findings that speak of one chat: all that may be told in a place
-// that is bound to a key (decisions § 3.15).
-func OfChat(findings []Finding, chat attache.ChatID) []Finding {
+// in gives the finding as one that speaks of a place.
+func (f Finding) in(at attache.Place) Finding {
+	f.Chat, f.thread = at.Chat, &at.Thread
+	return f
+}
+
+// OfPlace gives the findings that speak of one place or of its whole chat: all that
+// may be told where a key is bound (decisions § 3.15). Another topic of the same chat
+// may be bound to another key.
+func OfPlace(findings []Finding, at attache.Place) []Finding {
 	var out []Finding
 	for _, f := range findings {
-		if f.Chat != 0 && f.Chat == chat {
+		if f.Chat != 0 && f.Chat == at.Chat && (f.thread == nil || *f.thread == at.Thread) {
 			out = append(out, f)
 		}
 	}

@@ -243,7 +243,7 @@ func TestRecords(t *testing.T) {
 	if strings.Count(got, "\n") != 7 || t.Failed() {
 		t.Errorf("it says\n%s", got)
 	}
-	if here := OfChat(found, -14); len(here) != 1 || here[0].Check != "Turns" {
+	if here := OfPlace(found, attache.Place{Bot: "nova", Chat: -14}); len(here) != 1 || here[0].Check != "Turns" {
 		t.Error(here)
 	}
 }

@@ -23,7 +23,7 @@ func deliveries(ctx context.Context, db *store.DB, since time.Time) []Finding {
 	}
 	var found []Finding
 	for _, p := range t.Posts {
-		f := Finding{Level: Warn, Check: "Deliveries", Chat: p.Place.Chat}
+		f := Finding{Level: Warn, Check: "Deliveries"}.in(p.Place)
 		where := fmt.Sprintf("in %s at %s (%s)", p.Place, stamp(p.At), short(p.Text))
 		if p.State == "unknown" {
 			f.What = "nobody knows whether a post arrived " + where + ": " + p.Why
@@ -75,7 +75,7 @@ func (s Subject) turns(ctx context.Context, since time.Time) []Finding {
 		}
 		finding := Finding{Level: Warn, Check: "Turns", What: what, Do: fmt.Sprintf("`attache turns %d` has its input and its calls", f.Newest)}
 		if f.Turns == 1 {
-			finding.Chat = f.Place.Chat
+			finding = finding.in(f.Place)
 		}
 		out = append(out, finding)
 	}
@@ -85,7 +85,7 @@ func (s Subject) turns(ctx context.Context, since time.Time) []Finding {
 		return append(out, unread("Turns", "the records of turns", err)...)
 	}
 	for _, r := range hanging {
-		f := Finding{Level: Warn, Check: "Turns", Chat: r.Place.Chat, Do: "if no program serves that bot now, it goes on at the next start; else look for the turn in the log"}
+		f := Finding{Level: Warn, Check: "Turns", Do: "if no program serves that bot now, it goes on at the next start; else look for the turn in the log"}.in(r.Place)
 		if r.Status == "waiting" {
 			f.What = fmt.Sprintf("a turn in %s waits since %s and nobody begins it", r.Place, stamp(r.Opened))
 		} else {
@@ -148,9 +148,9 @@ func ofFires(b *brain.Brain, list []heartbeat.Record) []Finding {
 			continue
 		}
 		beat := b.Beats[i]
-		out = append(out, Finding{Level: Warn, Check: "Heartbeats", Chat: beat.Place.Chat,
+		out = append(out, Finding{Level: Warn, Check: "Heartbeats",
 			What: fmt.Sprintf("the last fire of %s, of the slot %s, was refused: %s", beat.ID, r.Slot, r.Why),
-			Do:   "mend what it says; the next slot fires as usual"}.at(beat.Path, 1, 1))
+			Do:   "mend what it says; the next slot fires as usual"}.at(beat.Path, 1, 1).in(beat.Place))
 	}
 	return out
 }

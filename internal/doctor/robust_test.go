@@ -113,12 +113,16 @@ func TestOrder(t *testing.T) {
 // In a place that is bound to a key nothing is told of another chat, nor of the brain.
 //
 // row D14 (what the doctor tells)
-func TestOfChat(t *testing.T) {
-	got := OfChat([]Finding{{What: "ours", Chat: -1}, {What: "theirs", Chat: -2}, {What: "the brain's"}}, attache.ChatID(-1))
-	if len(got) != 1 || got[0].What != "ours" {
+func TestOfPlace(t *testing.T) {
+	here := attache.Place{Chat: -1, Thread: 7}
+	got := OfPlace([]Finding{
+		{What: "the chat's", Chat: -1}, {What: "another chat's", Chat: -2}, {What: "the brain's"},
+		Finding{What: "ours"}.in(here), Finding{What: "another topic's"}.in(attache.Place{Chat: -1, Thread: 8}), Finding{What: "General's"}.in(attache.Place{Chat: -1}),
+	}, here)
+	if len(got) != 2 || got[0].What != "the chat's" || got[1].What != "ours" {
 		t.Error(got)
 	}
-	if got := OfChat([]Finding{{What: "the brain's"}}, 0); len(got) != 0 {
+	if got := OfPlace([]Finding{{What: "the brain's"}}, attache.Place{}); len(got) != 0 {
 		t.Error(got)
 	}
 }
