@@ -231,7 +231,10 @@ func (p *program) contextLines(ctx context.Context, place attache.Place) string 
 	if err != nil || pin.Unread {
 		return "I cannot look that up right now: the database does not answer."
 	}
-	if !ok {
+	switch {
+	case !ok && len(pin.Bound) > 0:
+		return "I have answered nothing here since this chat is bound as it is now."
+	case !ok:
 		return "I have answered nothing here yet."
 	}
 	carried, err := mind.Carried(ctx, p.db.DB, x.Turn)

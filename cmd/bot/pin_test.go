@@ -294,7 +294,7 @@ func (w *pinWalk) judgeStep(step pinStep, before pins) {
 		w.s.t.Fatal(err)
 	}
 	w.judgeOrigins(step, before, after)
-	w.judgePosts()
+	w.judgePosts(step, before, after)
 }
 
 // judgeOrigins judges the origins that are new. A key may be that of before or of
@@ -330,13 +330,22 @@ func (w *pinWalk) judgeOrigins(step pinStep, before, after pins) {
 	}
 }
 
-// judgePosts demands that the engine itself repeats no row.
-func (w *pinWalk) judgePosts() {
+// judgePosts demands that the engine itself repeats no row, and that what a turn sends
+// leaves a pinned place only for one that is held to the same, or for an owner.
+func (w *pinWalk) judgePosts(step pinStep, before, after pins) {
 	for _, chat := range slices.Concat(slices.Collect(maps.Values(w.chats)), slices.Collect(maps.Values(w.dms))) {
 		posts := chat.Posts()
 		for _, p := range posts[w.posts[chat]:] {
-			if text := p.Words(); pinRow.MatchString(text) && !pinSaid.MatchString(text) {
+			text, to := p.Words(), attache.Place{Bot: step.at.Bot, Chat: chat.ID, Thread: p.Thread}
+			if pinRow.MatchString(text) && !pinSaid.MatchString(text) {
 				w.s.t.Errorf("the engine says in %s: %s", chat.Title, text)
+			}
+			here := to == step.at || slices.Contains(w.room, to.Chat) && slices.Contains(w.room, step.at.Chat)
+			if text != fmt.Sprintf("note of step %d", step.n) || here || chat.ID == attache.ChatID(w.s.ann.ID) {
+				continue
+			}
+			if len(before[step.at]) > 0 && !maps.Equal(before[step.at], before[to]) && len(after[step.at]) > 0 && !maps.Equal(after[step.at], after[to]) {
+				w.s.t.Errorf("step %d at %v, held to %v, wrote to %v, held to %v", step.n, step.at, before[step.at], to, before[to])
 			}
 		}
 		w.posts[chat] = len(posts)
@@ -359,7 +368,7 @@ func (w *pinWalk) command(at attache.Place, command string) string {
 func (w *pinWalk) context(at attache.Place) {
 	step := pinStep{held: w.now(w.conn, w.places())[at], keyed: w.keyed}
 	text := w.command(at, "/context")
-	if !strings.Contains(text, "Contexts:") && !strings.Contains(text, "answered nothing") {
+	if !strings.Contains(text, "Contexts:") && !strings.Contains(text, "answered nothing here") {
 		w.s.t.Errorf("/context at %v says %s", at, text)
 	}
 	for _, found := range pinEntry.FindAllStringSubmatch(text, -1) {
