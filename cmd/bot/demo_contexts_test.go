@@ -71,6 +71,7 @@ func TestTheExamplesContexts(t *testing.T) {
 		who, where, text string
 		has, not         []string
 	}{
+		{"ann", "dm", "/doctor", []string{"All is well."}, nil},
 		{"dan", "acme", "@nova_bot hello", []string{"client from agency for acme", "Acme Anvils", "the new logo"}, []string{"lobex", "landing page"}},
 		{"eve", "globex", "@nova_bot hello", []string{"client from agency for globex", "landing page"}, []string{"cme", "logo", "forge"}},
 		{"eve", "globex", "@nova_bot call context_open client acme", []string{"was refused", "globex"}, []string{"Anvils", "logo", "forge"}},

@@ -66,8 +66,8 @@ func TestModelServers(t *testing.T) {
 		{status(404, "no list here"), ""},
 		{status(503, ""), "warn  Models  constitution/MANIFEST.yaml:3:1: " + server.URL + ", the server of the model big, answers 503; look at it again in a while; turns fall back to other models meanwhile\n"},
 		{status(200, `{"data":[{"id":"bigg"},{"id":"other"}]}`), "does not list the model big of the entry big; did you mean bigg?\n"},
-		{status(200, `{"data":[{"id":"big"}]}`), "note  Models  features/a/home.agent.md:1:1: the static prompt of the role home is shorter than 1024 tokens"},
-		{status(200, `nonsense`), "is shorter than 1024 tokens"},
+		{status(200, `{"data":[{"id":"big"}]}`), ""},
+		{status(200, `nonsense`), ""},
 		{func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Authorization") != "Bearer s3cr3t" {
 				t.Error("the key was not sent")
@@ -97,6 +97,24 @@ func TestModelServers(t *testing.T) {
 	s.Brain = one(t, twoRules, "name: x\n")
 	if got := says(s); !strings.HasPrefix(got, "warn  Models  the roles desk and home cannot answer: ") || strings.Count(got, "\n") != 1 {
 		t.Error(got)
+	}
+}
+
+// A prompt that is too short for a server's cache is noted where that costs money.
+func TestPromptsTooShortForACache(t *testing.T) {
+	says := func(base string) string {
+		s := Subject{Brain: one(t, twoRules, fmt.Sprintf(models, base)), Getenv: func(string) string { return "k" }}
+		s.Catalog = func(context.Context, model.Profile) (Catalog, error) { return Catalog{Status: 200}, nil }
+		return lines(s.models(t.Context()))
+	}
+	want := "note  Models  features/a/desk.agent.md:1:1: the static prompt of the roles desk and home is shorter than 1024 tokens (its tools not counted), and servers keep nothing shorter in their cache; "
+	if got := says("https://models.example.org/v1"); !strings.HasPrefix(got, want) || strings.Count(got, "\n") != 1 {
+		t.Error(got)
+	}
+	for _, base := range []string{"http://127.0.0.1:11434/v1", "http://localhost/v1", "http://[::1]:80"} {
+		if got := says(base); got != "" {
+			t.Error(got)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -84,7 +85,8 @@ func (s Subject) models(ctx context.Context) []Finding {
 }
 
 // askServers asks each server of the profiles and their fallbacks once, all at the
-// same time. answered are the names of the profiles whose server knows its models.
+// same time. answered are the names of the profiles whose server is somebody's service
+// and knows its models.
 func (s Subject) askServers(ctx context.Context, profiles map[string]model.Profile) (out []Finding, answered map[string]bool) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -104,7 +106,7 @@ func (s Subject) askServers(ctx context.Context, profiles map[string]model.Profi
 	for i, p := range list {
 		wg.Go(func() {
 			catalog, err := s.Catalog(ctx, p)
-			found[i], known[i] = s.ofServer(p, catalog, err), err == nil && catalog.Status == http.StatusOK
+			found[i], known[i] = s.ofServer(p, catalog, err), err == nil && catalog.Status == http.StatusOK && !local(p)
 		})
 	}
 	wg.Wait()
@@ -156,6 +158,16 @@ func (s Subject) keyOf(p model.Profile) string {
 
 func baseOf(p model.Profile) string { return cmp.Or(p.BaseURL, "https://api.openai.com/v1") }
 
+// local reports whether a model is served by this machine, which bills nobody.
+func local(p model.Profile) bool {
+	u, err := url.Parse(baseOf(p))
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
 // AskCatalog asks the server of a model which models it serves, by GET /models: that
 // takes a key and costs nothing. The error holds no key.
 func AskCatalog(ctx context.Context, client *http.Client, p model.Profile) (Catalog, error) {
@@ -205,7 +217,7 @@ const (
 )
 
 // cacheMinimum finds roles whose requests begin too short for a server's cache. It is
-// one note, and only where the server of the model answered.
+// one note, and only where a service answered.
 func (s Subject) cacheMinimum(roles []constitution.Role, answered map[string]bool) []Finding {
 	var ids []string
 	file := ""
