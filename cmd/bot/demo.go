@@ -98,7 +98,7 @@ func (f *flags) ofDemo(w *demo.World) (*flags, error) {
 // demoPage says what the demo's page is made of.
 func (p *program) demoPage(address string) demo.Page {
 	return demo.Page{
-		Address: address, Problems: p.brain.Problems, Brain: p.brain.Current().Dir, Model: modelWords(), Log: p.log,
+		Address: address, Problems: p.brain.Problems, Brain: p.brain.Current().Dir, Model: modelWords(), Log: p.log, Beside: p.beside,
 		Records: demo.Records{
 			DB: p.db.DB, Talks: p.talks, Judge: p.heard,
 		},

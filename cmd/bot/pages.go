@@ -25,18 +25,20 @@ import (
 	"attache/internal/web/pages"
 )
 
-// operator is the operator's side of the program: its pages, and the door before
+// operator is the operator's side of the program: its pages, and what stands before
 // them (interface § 7).
 type operator struct {
 	p      *program
 	book   *records.Book
-	door   *web.Door
+	door   *web.Door  // nil in the demo
+	guard  *web.Guard // in place of it in the demo, which has no login
 	pages  *pages.Pages
 	assets *web.Assets
 	doctor examination
 }
 
-// newOperator makes the pages of a program that listens.
+// newOperator makes the pages: behind the door of a program that listens, or beside
+// the playground, for this machine's browser.
 func (p *program) newOperator(ctx context.Context) (*operator, error) {
 	o := &operator{p: p}
 	var err error
@@ -46,16 +48,23 @@ func (p *program) newOperator(ctx context.Context) (*operator, error) {
 	if o.assets, err = pages.Assets(); err != nil {
 		return nil, err
 	}
-	if o.door, err = web.NewDoor(p.doorOptions(o.assets)); err != nil {
-		return nil, err
+	options := pages.Options{Sources: o.sources(), Assets: o.assets, Zone: p.zone, Now: p.now, Log: p.log}
+	if p.token.Empty() {
+		o.guard = web.NewGuard(largestForm)
+		options.Beside, options.FormToken = true, func(*http.Request) string { return o.guard.Token() }
+	} else {
+		if o.door, err = web.NewDoor(p.doorOptions(o.assets)); err != nil {
+			return nil, err
+		}
+		options.Leave, options.FormToken = true, o.door.FormToken
 	}
 	o.doctor.examine = func(ctx context.Context) []pages.Finding { return shownFindings(p.examine(ctx)) }
-	o.pages, err = pages.New(pages.Options{
-		Sources: o.sources(), FormToken: o.door.FormToken, Leave: true, Assets: o.assets,
-		Zone: p.zone, Now: p.now, Log: p.log,
-	})
+	o.pages, err = pages.New(options)
 	return o, err
 }
+
+// largestForm bounds what the pages take in the demo, in bytes.
+const largestForm = 256 << 10
 
 // doorOptions says under which names the pages answer: those of this machine, that
 // of the public address, and any once others can reach the address anyway.
@@ -84,6 +93,36 @@ func (o *operator) mount(mux *http.ServeMux) {
 	mux.Handle("GET /assets/", o.assets)
 	mux.Handle("/api/", o.door.API(o.pages))
 	mux.Handle("/", o.door.Pages(o.pages))
+}
+
+// beside serves the operator's pages in front of the playground.
+func (p *program) beside(ctx context.Context, playground http.Handler) http.Handler {
+	o, err := p.newOperator(ctx)
+	if err != nil {
+		p.log.Error("the operator's pages are left out", "err", err)
+		return playground
+	}
+	p.operator = o
+	return o.beside(playground)
+}
+
+// beside serves the pages in front of what serves everything else: the playground,
+// which guards itself.
+func (o *operator) beside(rest http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	guarded := o.guard.Wrap(o.pages)
+	for _, path := range pages.Paths() {
+		mux.Handle(path, guarded)
+	}
+	mux.HandleFunc("GET /assets/", func(w http.ResponseWriter, r *http.Request) {
+		if o.assets.Has(r.URL.Path) {
+			o.assets.ServeHTTP(w, r)
+			return
+		}
+		rest.ServeHTTP(w, r)
+	})
+	mux.Handle("/", rest)
+	return mux
 }
 
 func (o *operator) sources() pages.Sources {

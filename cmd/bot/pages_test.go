@@ -321,6 +321,58 @@ func TestPagesInABrowser(t *testing.T) {
 	}
 }
 
+// Beside the playground the same pages need no login, answer this machine only, and
+// lead back; a line is said with the page's own token and not without.
+//
+// rows N4, N5
+func TestPagesBesideThePlayground(t *testing.T) {
+	d := startDemo(t)
+	b := webtest.Start(t)
+	p := b.Open(d.url+"/", 1200, 860)
+	p.Click(`a[href="/system/context"]`)
+	p.Until(`location.pathname === "/system/context" && document.querySelector("#carried") && getComputedStyle(document.querySelector(".top")).borderBottomWidth === "1px"`)
+	p.Click(`a[href="/chats"]`)
+	p.Until(`document.querySelectorAll(".row").length > 3`)
+	p.Eval(`[...document.querySelectorAll(".row-main")].find(e => e.innerText.includes("Family")).click()`, nil)
+	p.Until(`document.querySelector("#text")`)
+	p.Click("#text")
+	p.Type("Dinner is at seven.")
+	p.Click(".say button")
+	p.Until(`location.search === "?said=1"`)
+	c, _, ok := d.w.Find("ann", "family")
+	if !ok {
+		t.Fatal("the demo has no family")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), webtest.Patience)
+	defer cancel()
+	if err := d.w.Sim.Wait(ctx, func() bool { return len(c.Room.Posts()) == 1 }); err != nil || c.Room.Posts()[0].Text != "Dinner is at seven." {
+		t.Errorf("the family reads %+v, %v", c.Room.Posts(), err)
+	}
+	p.Click(`.top nav a[href="/"]`)
+	p.Until(`document.querySelector("#words")`)
+	if wrong := p.Wrong(); len(wrong) > 0 {
+		t.Errorf("the console shows: %s", strings.Join(wrong, "\n"))
+	}
+	for _, c := range []struct {
+		method, host string
+		want         int
+	}{{"POST", "", 403}, {"GET", "evil.example", 421}} {
+		r, err := http.NewRequestWithContext(t.Context(), c.method, d.url+"/chats/nova/-1001", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = c.host
+		answer, err := client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != c.want {
+			t.Errorf("%s under %q: %d", c.method, c.host, answer.StatusCode)
+		}
+	}
+}
+
 // shots keeps a picture where ATTACHE_SHOTS names a folder, for eyes and for docs.
 func shots(t *testing.T, p *webtest.Page, name string) {
 	t.Helper()

@@ -41,6 +41,9 @@ func List(ctx context.Context, db *store.DB, q Query) (lines []Line, more bool, 
 	if q.After > 0 {
 		order = "asc"
 	}
+	// Planned anew for each query: a plan for any status and kind would pass by the
+	// small indexes of the rare ones.
+	args = append([]any{pgx.QueryExecModeExec}, args...)
 	rows, err := db.Pool().Query(ctx, fmt.Sprintf(`select %s from attache.turns where %s order by id %s limit %d`,
 		columns, where, order, q.Limit+1), args...)
 	if err != nil {

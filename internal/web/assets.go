@@ -88,6 +88,12 @@ func (a *Assets) URL(name string) string {
 	return url
 }
 
+// Has reports whether URL gave an address.
+func (a *Assets) Has(address string) bool {
+	_, ok := a.byPath[address]
+	return ok
+}
+
 // ServeHTTP answers for addresses that URL gave.
 func (a *Assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f, ok := a.byPath[r.URL.Path]

@@ -20,6 +20,8 @@ type Page struct {
 	Brain    string                   // the brain's folder, which the page names
 	Model    string                   // what answers, in words
 	Log      *slog.Logger
+	// Beside serves the operator's pages in front of the playground; nil: there are none.
+	Beside func(ctx context.Context, playground http.Handler) http.Handler
 }
 
 // Serve serves the page of the demo until ctx ends and gives its address. end waits
@@ -27,9 +29,13 @@ type Page struct {
 func (w *World) Serve(ctx context.Context, o Page) (url string, end func(), err error) {
 	world := newClient(w)
 	page, err := playground.New(ctx, playground.Options{World: world, People: world.voices(), Turn: newFinder(o.Records, world).of,
-		Problems: o.Problems, Brain: o.Brain, Model: o.Model, Log: o.Log})
+		Problems: o.Problems, Brain: o.Brain, Model: o.Model, Operator: o.Beside != nil, Log: o.Log})
 	if err != nil {
 		return "", nil, err
+	}
+	var handler http.Handler = page
+	if o.Beside != nil {
+		handler = o.Beside(ctx, page)
 	}
 	l, err := net.Listen("tcp", o.Address)
 	if err != nil {
@@ -37,7 +43,7 @@ func (w *World) Serve(ctx context.Context, o Page) (url string, end func(), err 
 			return "", nil, fmt.Errorf("the demo's page cannot be served on this machine: %w", err)
 		}
 	}
-	server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

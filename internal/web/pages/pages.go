@@ -57,10 +57,13 @@ type Options struct {
 	// FormToken gives what the forms of a request's page must send (web.Door, web.Guard).
 	FormToken func(*http.Request) string
 	Leave     bool // whether there is a login to leave
-	Assets    *web.Assets
-	Zone      func() *time.Location // of times and days
-	Now       func() time.Time
-	Log       *slog.Logger
+	// Beside says that "/" is the playground's, which the menu then leads to. The
+	// overview is left out.
+	Beside bool
+	Assets *web.Assets
+	Zone   func() *time.Location // of times and days
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
 // Pages answers for the pages and their JSON twins. Who may see them is decided
@@ -71,13 +74,19 @@ type Pages struct {
 	mux       *http.ServeMux
 }
 
+// Paths lists what the pages answer for below "/", for who serves something else
+// beside them.
+func Paths() []string {
+	return []string{"/turns", "/turns/", "/system/", "/chats", "/chats/", "/usage", "/doctor", "/approvals", "/api/"}
+}
+
 // Assets gathers the files that the pages load.
-func Assets(more ...fs.FS) (*web.Assets, error) {
+func Assets() (*web.Assets, error) {
 	own, err := fs.Sub(files, "assets")
 	if err != nil {
 		return nil, err
 	}
-	return web.NewAssets(append([]fs.FS{own}, more...)...)
+	return web.NewAssets(own)
 }
 
 // New makes the pages.
@@ -92,15 +101,14 @@ func New(o Options) (*Pages, error) {
 		return nil, err
 	}
 	for path, show := range map[string]func(*http.Request) (view, error){
-		"/{$}": p.overview, "/turns": p.turns, "/turns/{id}": p.turn, "/system/context": p.contexts,
+		"/turns": p.turns, "/turns/{id}": p.turn, "/system/context": p.contexts,
 		"/chats": p.chats, "/chats/{bot}/{chat}": p.chat, "/chats/{bot}/{chat}/{thread}": p.chat,
 		"/approvals": p.approvals, "/doctor": p.doctor, "/usage": p.usage,
 	} {
 		p.mux.Handle("GET "+path, p.page(show))
-		if path != "/{$}" {
-			p.mux.Handle("GET /api"+path, p.twin(show))
-		}
+		p.mux.Handle("GET /api"+path, p.twin(show))
 	}
+	p.mux.Handle("GET /{$}", p.page(p.overview))
 	if o.Sources.Say != nil {
 		for _, place := range []string{"/chats/{bot}/{chat}", "/chats/{bot}/{chat}/{thread}"} {
 			p.mux.HandleFunc("POST "+place, p.say)
@@ -135,8 +143,12 @@ type frame struct {
 
 type entry struct{ Path, Name string }
 
-func menu() []entry {
-	return []entry{{"/", "Overview"}, {"/turns", "Turns"}, {"/system/context", "Context"}, {"/chats", "Chats"}, {"/usage", "Usage"},
+func (p *Pages) menu() []entry {
+	first := entry{"/", "Overview"}
+	if p.o.Beside {
+		first.Name = "Playground"
+	}
+	return []entry{first, {"/turns", "Turns"}, {"/system/context", "Context"}, {"/chats", "Chats"}, {"/usage", "Usage"},
 		{"/doctor", "Doctor"}, {"/approvals", "Approvals"}}
 }
 
@@ -161,7 +173,7 @@ func (p *Pages) write(w http.ResponseWriter, r *http.Request, status int, v view
 		Token string
 	}{v, token})
 	if err == nil {
-		f := frame{view: v, Token: token, Leave: p.o.Leave, Menu: menu(),
+		f := frame{view: v, Token: token, Leave: p.o.Leave, Menu: p.menu(),
 			Body: template.HTML(body.String())} //nolint:gosec // a template made it
 		err = p.templates.ExecuteTemplate(&whole, "frame", f)
 	}

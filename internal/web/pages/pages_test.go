@@ -2,7 +2,9 @@ package pages_test
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -196,5 +198,36 @@ func TestEdges(t *testing.T) {
 	}
 	if _, ok := pages.Edges("1y", now); ok {
 		t.Error("1y is a window")
+	}
+}
+
+// Beside the playground the menu leads to it, and every path of the pages is named.
+func TestBesideThePlayground(t *testing.T) {
+	assets, err := pages.Assets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := scene()
+	p, err := pages.New(pages.Options{Sources: w.sources(), FormToken: func(*http.Request) string { return "t" }, Beside: true, Assets: assets,
+		Zone: func() *time.Location { return time.UTC }, Now: clock, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := httptest.NewRecorder()
+	p.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/turns", nil))
+	if body := answer.Body.String(); answer.Code != 200 || !strings.Contains(body, `<a href="/">Playground</a>`) || strings.Contains(body, "Log out") {
+		t.Errorf("%d %s", answer.Code, body)
+	}
+	if !assets.Has(assets.URL("pages.css")) || assets.Has("/assets/x/pages.css") {
+		t.Error("the files of the pages are not told from others")
+	}
+	for _, path := range every() {
+		named := path == "/"
+		for _, known := range pages.Paths() {
+			named = named || strings.HasPrefix(path, known)
+		}
+		if !named {
+			t.Errorf("%s is not among the paths of the pages", path)
+		}
 	}
 }

@@ -223,7 +223,7 @@ func (p *Playground) page(w http.ResponseWriter, r *http.Request) {
 	html, err := p.render("page", map[string]any{
 		"Title": f.Title, "Base": s.base(), "Token": p.guard.Token(), "Boot": p.boot, "View": view, "Turn": int64(s.chosen), "Person": s.person, "Hue": hue(s.person.ID),
 		"Rail": piece("rail"), "Head": piece("head"), "Banner": piece("banner"), "Signs": piece("signs"), "Notice": piece("notice"),
-		"Sheet": piece("sheet"), "Empty": piece("empty"), "Items": items, "Brain": p.o.Brain, "Model": p.o.Model, "People": p.o.People,
+		"Sheet": piece("sheet"), "Empty": piece("empty"), "Items": items, "Brain": p.o.Brain, "Model": p.o.Model, "Operator": p.o.Operator, "People": p.o.People,
 	})
 	if err != nil {
 		p.broken(w, err)

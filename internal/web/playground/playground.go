@@ -151,6 +151,7 @@ type Options struct {
 	Problems func() []attache.Problem // of the brain as it is now; nil: none
 	Brain    string                   // the folder that can be edited, shown in the help
 	Model    string                   // what answers, in a few words, shown in the help
+	Operator bool                     // the operator's pages are served beside this one
 	Log      *slog.Logger
 }
 
