@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"attache"
+	"attache/internal/model/modeltest"
 	"attache/internal/telegramsim"
 )
 
@@ -72,7 +73,7 @@ func TestThePinHoldsThroughTheProgram(t *testing.T) {
 		case k == 3:
 			w.anew(w.somewhere())
 		case k < 6:
-			w.context(w.somewhere())
+			w.context(w.rebound())
 		default:
 			w.turn(w.somewhere())
 		}
@@ -154,6 +155,22 @@ func (w *pinWalk) somewhere() attache.Place {
 	return at
 }
 
+// rebound gives a place that is held to other keys than in its latest turn, if there
+// is one.
+func (w *pinWalk) rebound() attache.Place {
+	now := w.now(w.conn, w.places())
+	for _, at := range w.places() {
+		e := w.epochs[at]
+		if slices.Contains(w.room, at.Chat) {
+			e, at.Chat = w.epochs[attache.Place{Bot: at.Bot, Chat: pinRoom}], w.room[len(w.room)-1]
+		}
+		if e != nil && len(now[at]) > 0 && !maps.Equal(now[at], e.held) {
+			return at
+		}
+	}
+	return w.somewhere()
+}
+
 func (w *pinWalk) chat(at attache.Place) *telegramsim.Chat {
 	if at.Chat.Private() {
 		return w.dms[attache.Place{Bot: at.Bot, Chat: at.Chat}]
@@ -187,10 +204,10 @@ func (w *pinWalk) stretch(at attache.Place, held map[attache.ContextID]attache.E
 }
 
 // begin tells the model what is played at a place, and what every place is held to.
-func (w *pinWalk) begin(at attache.Place, unread bool, during func()) (pinStep, pins) {
+func (w *pinWalk) begin(at attache.Place, unread bool, calls []modeltest.Call, during func()) (pinStep, pins) {
 	w.n++
 	before := w.now(w.conn, w.places())
-	step := pinStep{n: w.n, at: at, held: before[at], keyed: maps.Clone(w.keyed), unread: unread,
+	step := pinStep{n: w.n, at: at, held: before[at], keyed: maps.Clone(w.keyed), unread: unread, calls: calls,
 		chats: slices.Concat([]attache.ChatID{pinAcme, pinGlobex, pinForum, 5, 6}, w.room), topics: []attache.ThreadID{0, w.forum[0], w.forum[1]}}
 	step.epoch = pinEpoch{at, -w.n} // of no other turn
 	if !unread {
@@ -213,7 +230,7 @@ func (w *pinWalk) turn(at attache.Place) {
 			during = w.cutDatabase
 		}
 	}
-	step, before := w.begin(at, unread, during)
+	step, before := w.begin(at, unread, nil, during)
 	line := w.line(at, fmt.Sprintf("@%s_bot step %d", at.Bot, w.n))
 	w.replies(&line, at)
 	if unread {
@@ -294,7 +311,29 @@ func (w *pinWalk) judgeStep(step pinStep, before pins) {
 		w.s.t.Fatal(err)
 	}
 	w.judgeOrigins(step, before, after)
+	w.judgeBindings(step, before, after)
 	w.judgePosts(step, before, after)
+}
+
+// judgeBindings demands that a turn in a pinned place changed only that place, and
+// places that were held to the same.
+func (w *pinWalk) judgeBindings(step pinStep, before, after pins) {
+	own := maps.Clone(step.held)
+	maps.DeleteFunc(own, func(id attache.ContextID, _ attache.EntityKey) bool { return !step.keyed[id] })
+	if !maps.Equal(before[step.at], after[step.at]) {
+		return // it bound itself first, and what held it then is not known
+	}
+	for _, at := range w.places() {
+		here := at == step.at || slices.Contains(w.room, at.Chat) && slices.Contains(w.room, step.at.Chat)
+		if here || len(own) == 0 || before[at] == nil || maps.Equal(before[at], after[at]) {
+			continue
+		}
+		for id, key := range own {
+			if there, held := before[at][id]; !held || there != key {
+				w.s.t.Errorf("step %d at %v, held to %v, bound %v, which was held to %v and is to %v", step.n, step.at, step.held, at, before[at], after[at])
+			}
+		}
+	}
 }
 
 // judgeOrigins judges the origins that are new. A key may be that of before or of
@@ -397,7 +436,13 @@ func (w *pinWalk) move() {
 	w.run(`insert into attache.bindings (context, chat, bot, entity, role, turn) values ('client', -1003, '', 'k3', 'open', 0)
 		on conflict (chat, context, thread, bot) do update set entity = 'k3'`)
 	at := attache.Place{Bot: "vega", Chat: pinRoom}
-	step, before := w.begin(at, false, nil)
+	var calls []modeltest.Call
+	for _, key := range pinKeys() {
+		calls = append(calls, modeltest.Call{Name: "context_open", Args: fmt.Sprintf(`{"name":"client","entity":%q}`, key)},
+			modeltest.Call{Name: "notification_send", Args: fmt.Sprintf(`{"text":"note of step %d","about":{"context":"client","entity":%q}}`, w.n+1, key)},
+			modeltest.Call{Name: "context_bind", Args: fmt.Sprintf(`{"context":"ticket","entity":%q,"chat":"tg:chat:%d"}`, key, pinAcme)})
+	}
+	step, before := w.begin(at, false, calls, nil)
 	w.s.sim.Break(telegramsim.Fault{Bot: w.vega, Method: "getUpdates", Kind: telegramsim.ServerError, Times: -1})
 	ended := w.ended()
 	w.s.send(w.chats[pinRoom], w.line(at, fmt.Sprintf("@vega_bot step %d", w.n)))

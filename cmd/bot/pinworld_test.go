@@ -64,10 +64,10 @@ func newPinWorld(t *testing.T, rng *rand.Rand, forum [2]attache.ThreadID) *pinWo
 	}
 	for _, bot := range pinBots() {
 		for _, chat := range pinGroups() {
-			w.rules[pinRule{bot, chat, wholeChat}] = w.binds()
+			w.rules[pinRule{bot, chat, wholeChat}] = w.binds(chat)
 			if chat == pinForum {
 				for _, thread := range forum {
-					w.rules[pinRule{bot, chat, thread}] = w.binds()
+					w.rules[pinRule{bot, chat, thread}] = w.binds(chat)
 				}
 			}
 		}
@@ -93,10 +93,11 @@ func pinSchema() string {
 	return b.String() + "create view news_all as select 'nothing new' as news;\n"
 }
 
-// binds draws what a rule binds: mostly nothing.
-func (w *pinWorld) binds() map[attache.ContextID]attache.EntityKey {
+// binds draws what a rule binds: mostly nothing, and never the client of the room,
+// which is what tools bound there that must move with it.
+func (w *pinWorld) binds(chat attache.ChatID) map[attache.ContextID]attache.EntityKey {
 	out := map[attache.ContextID]attache.EntityKey{}
-	if w.rng.IntN(3) == 0 {
+	if chat != pinRoom && w.rng.IntN(3) == 0 {
 		out["client"] = choose(w.rng, []attache.EntityKey{"", "k1", "k1", "k2"})
 	}
 	if w.rng.IntN(5) == 0 {
@@ -176,7 +177,7 @@ func (w *pinWorld) edit() string {
 		path, text = w.contextFile(choose(w.rng, pinContexts()))
 	} else {
 		at := choose(w.rng, slices.SortedFunc(maps.Keys(w.rules), func(a, b pinRule) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) }))
-		w.rules[at] = w.binds()
+		w.rules[at] = w.binds(at.chat)
 		text = w.access()
 	}
 	tmp := filepath.Join(w.t.TempDir(), "new")
