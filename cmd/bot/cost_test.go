@@ -52,9 +52,8 @@ func (s shop) table(changes int) string {
 	return b.String()
 }
 
-// costBrain is the example with six more features, and one role that all ten may
-// reach. linked says whether they come by links, or stand in the role's own text.
-func costBrain(t testing.TB, linked bool) map[string]string {
+// exampleFiles is the example's brain with the scripted model.
+func exampleFiles(t testing.TB) map[string]string {
 	files := map[string]string{}
 	err := fs.WalkDir(example.Files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -68,6 +67,13 @@ func costBrain(t testing.TB, linked bool) map[string]string {
 		t.Fatal(err)
 	}
 	files["constitution/MANIFEST.yaml"] += "models: { default: { model: scripted, baseUrl: $MODEL, apiKey: a-key } }\ntelegram: { pace: off }\n"
+	return files
+}
+
+// costBrain is the example with six more features, and one role that all ten may
+// reach. linked says whether they come by links, or stand in the role's own text.
+func costBrain(t testing.TB, linked bool) map[string]string {
+	files := exampleFiles(t)
 	files["constitution/access.yaml"] = "bots:\n  nova:\n    merge: 0s\n    dm: { role: front, people: everyone }\n"
 	for _, s := range shops() {
 		dir := "features/" + s.name + "/"

@@ -9,6 +9,8 @@ create table if not exists invoices (
 create or replace view invoices_open as
     select number, client, euro, due, greatest(current_date - due, 0) as days_late
     from invoices where paid is null order by due;
+create or replace view invoice_card as
+    select number, client, euro, due, paid from invoices;
 
 insert into invoices (number, client, euro, due, paid) values
     ('2026-27', 'Lumen', 650.00, '2026-09-30', '2026-10-02'),
