@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -329,11 +328,17 @@ type examination struct {
 const (
 	stale   = 20 * time.Second // after which a page's look makes the doctor look again
 	longest = 15 * time.Second // of one examination
+	moment  = 100 * time.Millisecond
 )
 
-// latest gives what was found last and when. With fresh it looks now; a page that
-// asks first waits too.
+// latest gives what was found last and when. With fresh it looks now; without, it
+// waits a moment for the first look of all.
 func (e *examination) latest(ctx context.Context, fresh bool) ([]pages.Finding, time.Time, error) {
+	if !fresh {
+		var cancel func()
+		ctx, cancel = context.WithTimeout(ctx, moment)
+		defer cancel()
+	}
 	e.mu.Lock()
 	if e.looking == nil && (fresh || time.Since(e.at) > stale) {
 		e.looking = make(chan struct{})
@@ -345,7 +350,7 @@ func (e *examination) latest(ctx context.Context, fresh bool) ([]pages.Finding, 
 		select {
 		case <-wait:
 		case <-ctx.Done():
-			return nil, time.Time{}, errors.New("nobody waits for the doctor any more")
+			return nil, time.Time{}, &attache.Error{Kind: attache.KindOutside, Say: "The doctor is still looking; load this page again in a moment."}
 		}
 	}
 	e.mu.Lock()

@@ -121,7 +121,7 @@ func (d *desk) read(path string, into any) string {
 // What a running program did stands on its pages and in their twins, and nowhere for
 // somebody without the token.
 //
-// rows N5, G8, N7 (metrics behind the login)
+// rows N5 (but shared context and approvals), G8, N7 (metrics behind the login)
 func TestPagesOfARunningProgram(t *testing.T) {
 	d := openDesk(t)
 	d.say("dan", "acme", "@nova_bot when does the spring campaign start?")
@@ -225,7 +225,7 @@ func TestPagesOfARunningProgram(t *testing.T) {
 // An owner's line goes into the chat from its page, and a reply to it quotes it as
 // such; a chat without a rule is told nothing.
 //
-// rows N5, C9
+// rows N5 (but shared context and approvals), C12 (a line of the chats page)
 func TestALineFromTheChatsPage(t *testing.T) {
 	d := openDesk(t)
 	c, _, ok := d.w.Find("dan", "acme")
@@ -289,7 +289,7 @@ func TestALineFromTheChatsPage(t *testing.T) {
 
 // The whole way in a browser: login, list, turn, System → Context, and a line.
 //
-// row N5
+// row N5 (but shared context and approvals)
 func TestPagesInABrowser(t *testing.T) {
 	d := openDesk(t)
 	for _, words := range []string{"@nova_bot when does the spring campaign start?", "@nova_bot and who has the drafts?"} {
@@ -324,7 +324,7 @@ func TestPagesInABrowser(t *testing.T) {
 // Beside the playground the same pages need no login, answer this machine only, and
 // lead back; a line is said with the page's own token and not without.
 //
-// rows N4, N5
+// row N4
 func TestPagesBesideThePlayground(t *testing.T) {
 	d := startDemo(t)
 	b := webtest.Start(t)

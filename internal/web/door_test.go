@@ -82,7 +82,7 @@ func (d *door) formToken(c *http.Cookie) string {
 }
 
 // Who did not log in is sent to the login, or answered with 401; who did comes in.
-// row N5
+// row N5 (the login)
 func TestDoor(t *testing.T) {
 	d := newDoor(t, "secret-token")
 	c := d.login("secret-token")

@@ -63,7 +63,7 @@ func every() map[string]string {
 
 // Each page in every light and at every width: nothing overflows, and the browser
 // has nothing to complain of.
-// row N5
+// row N5 (but shared context and approvals)
 func TestLooks(t *testing.T) {
 	b := webtest.Start(t)
 	url := serve(t, scene())
@@ -115,7 +115,7 @@ func TestLooksEmpty(t *testing.T) {
 
 // Somebody logs in, walks from the list to a turn and back, and leaves, with the
 // keyboard alone.
-// row N5
+// row N5 (but shared context and approvals)
 func TestByKeyboard(t *testing.T) {
 	b := webtest.Start(t)
 	w := scene()

@@ -41,7 +41,7 @@ func (p *Pages) contexts(r *http.Request) (view, error) {
 	d := contextsData{Window: name, Windows: Windows(), Since: edges[0], Use: use}
 	found, _, err := p.o.Sources.Findings(r.Context(), false)
 	if err != nil {
-		d.Wrong = attache.Sentence(err)
+		d.Wrong = p.missing(r, err)
 	}
 	for _, f := range found {
 		if f.Check == "Feature contexts" {

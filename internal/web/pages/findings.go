@@ -65,6 +65,9 @@ type doctorJSON struct {
 func (p *Pages) doctor(r *http.Request) (view, error) {
 	fresh := r.URL.Query().Has("fresh") || strings.HasPrefix(r.URL.Path, "/api/")
 	found, at, err := p.o.Sources.Findings(r.Context(), fresh)
+	if err != nil && !fresh {
+		found, at, err = p.o.Sources.Findings(r.Context(), true)
+	}
 	if err != nil {
 		return view{}, err
 	}

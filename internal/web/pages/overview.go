@@ -3,7 +3,6 @@ package pages
 import (
 	"net/http"
 
-	"attache"
 	"attache/gateway/ledger"
 	"attache/internal/usage"
 )
@@ -26,18 +25,18 @@ func (p *Pages) overview(r *http.Request) (view, error) {
 	var d overviewData
 	var err error
 	if d.Turns, _, err = p.o.Sources.Turns(ctx, ledger.Query{Limit: 8}); err != nil {
-		d.NoTurns = attache.Sentence(err)
+		d.NoTurns = p.missing(r, err)
 	}
 	edges, _ := Edges("24h", p.now())
 	pieces, err := p.o.Sources.Usage(ctx, edges)
 	if err != nil {
-		d.NoSpent = attache.Sentence(err)
+		d.NoSpent = p.missing(r, err)
 	}
 	d.Spent = usage.SumUp(pieces...)
 	d.Share = share(d.Spent.Tokens)
 	found, _, err := p.o.Sources.Findings(ctx, false)
 	if err != nil {
-		d.NoDoctor = attache.Sentence(err)
+		d.NoDoctor = p.missing(r, err)
 	}
 	d.Count = count(found)
 	for _, level := range []string{"fail", "warn"} {

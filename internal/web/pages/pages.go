@@ -42,7 +42,8 @@ type Sources struct {
 	Chats func(ctx context.Context) (chats []Chat, more bool, err error)
 	Chat  func(ctx context.Context, p attache.Place) (c Chat, known bool, err error)
 	// Findings gives what the doctor found, and when. With fresh it looks now, which may
-	// take seconds; without, what it found last will do.
+	// take seconds; without, what it found last will do, and an error says that it has
+	// found nothing yet.
 	Findings func(ctx context.Context, fresh bool) (found []Finding, at time.Time, err error)
 	Usage    func(ctx context.Context, edges []time.Time) ([]usage.Stretch, error)
 	// Say sends an owner's own words into a place, with an origin of kind lines
@@ -229,12 +230,22 @@ func (p *Pages) status(r *http.Request, err error) int {
 			return http.StatusBadRequest
 		case attache.KindRefused:
 			return http.StatusUnprocessableEntity
+		case attache.KindOutside:
+			if e.Cause == nil { // there is no more to tell than the page does
+				return http.StatusServiceUnavailable
+			}
 		}
 	}
 	if r.Context().Err() == nil {
 		p.o.Log.Warn("a page could not be shown", "why", r.URL.Path, "err", err)
 	}
 	return http.StatusServiceUnavailable
+}
+
+// missing says why a part of a page is not there.
+func (p *Pages) missing(r *http.Request, err error) string {
+	p.status(r, err)
+	return attache.Sentence(err)
 }
 
 func nowhere(say string) error { return &attache.Error{Kind: attache.KindNotFound, Say: say} }

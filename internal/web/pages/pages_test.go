@@ -28,7 +28,7 @@ func twin(t *testing.T, url string, into any) {
 }
 
 // Each page has a twin with the same data.
-// rows N5, G8
+// rows N5 (but shared context and approvals), G8
 func TestTwins(t *testing.T) {
 	w := scene()
 	url := serve(t, w)
