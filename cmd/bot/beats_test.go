@@ -151,7 +151,11 @@ func TestReplicasFireABeatOnce(t *testing.T) {
 		go func() {
 			done <- runBy(ctx, clock, []string{"run", "--listen", "off", "--database-url", s.dsn, "--telegram-api-url", s.url, "--brain", dir}, stdio{strings.NewReader(""), &logs, &logs})
 		}()
-		t.Cleanup(func() { if t.Failed() { t.Log(logs.String()) } })
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Log(logs.String())
+			}
+		})
 		storetest.Until(t, "the beats are looked after", func() bool { asleep, _ := clock.asleep(); return asleep })
 		return clock, func() {
 			cancel()

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // a machine without zone files still knows what nine o'clock is in Amsterdam
 
 	"github.com/alecthomas/kong"
 

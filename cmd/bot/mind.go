@@ -31,7 +31,7 @@ func (p *program) newMind(ctx context.Context) (*mind.Mind, error) {
 	return mind.New(ctx, mind.Options{
 		DB: p.db.DB, Talks: p.talks, Built: p.builtTools(), Tools: p.tools, Log: p.log, Now: p.now,
 		Brain: p.brain.Current, Ruling: p.ruling, Bindings: p.bindings, Parents: p.parents, Read: p.read, Model: p.model, Transcribe: p.transcribe,
-		Fetch: p.fetch, Draft: p.draft, Usage: p.account, Agents: p.agents, Folder: p.folder,
+		Ours: p.ours, Fetch: p.fetch, Draft: p.draft, Usage: p.account, Agents: p.agents, Folder: p.folder,
 	})
 }
 
@@ -268,6 +268,16 @@ func cached(calls []usage.Call) string {
 }
 
 func short(id string) string { return id[:min(8, len(id))] }
+
+// ours tells which of the program's bots a person of Telegram is.
+func (p *program) ours(person attache.PersonID) (attache.BotID, bool) {
+	for _, b := range p.bots {
+		if me := b.me.Load(); me != nil && person == attache.UserID(me.ID) {
+			return b.id, true
+		}
+	}
+	return "", false
+}
 
 // bot gives the bot of an id, nil when this program does not serve it.
 func (p *program) bot(id attache.BotID) *bot {

@@ -65,6 +65,8 @@ type Options struct {
 	// Transcribe turns a voice message into words; ok is false when the brain has no
 	// model for it.
 	Transcribe func(ctx context.Context, b *brain.Brain, turn int64, audio File) (text string, ok bool, err error)
+	// Ours tells which of the brain's bots a person is.
+	Ours func(attache.PersonID) (attache.BotID, bool)
 	// Fetch gets a file that came with a message.
 	Fetch func(ctx context.Context, bot attache.BotID, m attache.Media) (File, error)
 	// Draft begins a draft in a private chat; nil where there are none.

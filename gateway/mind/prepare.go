@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -102,7 +103,28 @@ func (th *thought) input(ctx context.Context) (snapshot, input []byte, err error
 		return nil, nil, err
 	}
 	snapshot = prompt.TurnSnapshot(prompt.Turn{At: th.m.o.Now(), Zone: zone, Type: "chat"})
-	return snapshot, prompt.Input(th.room(), quoted(messages, parents), messages, zone), nil
+	said := quoted(messages, parents)
+	for i := range said {
+		said[i].From = th.named(said[i].From)
+	}
+	return snapshot, prompt.Input(th.spoken(th.room()), said, th.spoken(messages), zone), nil
+}
+
+// spoken gives messages with those of the brain's own bots under their names in the
+// brain, which tell a model more than Telegram's numbers (decisions § 5).
+func (th *thought) spoken(messages []attache.Message) []attache.Message {
+	out := slices.Clone(messages)
+	for i := range out {
+		out[i].From = th.named(out[i].From)
+	}
+	return out
+}
+
+func (th *thought) named(p attache.Person) attache.Person {
+	if bot, ok := th.m.o.Ours(p.ID); ok {
+		p.ID = attache.PersonID("bot:" + bot)
+	}
+	return p
 }
 
 // replies looks up what the input's messages reply to, and notes what that links.
