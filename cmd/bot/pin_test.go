@@ -68,8 +68,7 @@ func TestThePinHoldsThroughTheProgram(t *testing.T) {
 		case w.n == turns/3 && len(w.room) == 1:
 			w.move()
 		case k < 3:
-			version := w.edit()
-			until(t, w.s.log, "the edit is read", func() bool { return w.s.log.has("part=" + version) })
+			w.isRead(w.edit())
 		case k == 3:
 			w.anew(w.somewhere())
 		case k < 6:
@@ -82,6 +81,11 @@ func TestThePinHoldsThroughTheProgram(t *testing.T) {
 	if w.model.shown < turns/10 || len(w.seen) == 0 {
 		t.Error("hardly anything was shown; the test proves nothing")
 	}
+}
+
+// isRead waits until the program has read a version of the brain.
+func (w *pinWalk) isRead(version string) {
+	until(w.s.t, w.s.log, "the edit is read", func() bool { return w.s.log.has("part=" + version) })
 }
 
 func newPinWalk(t *testing.T, seed uint64) *pinWalk {
@@ -442,13 +446,17 @@ func (w *pinWalk) move() {
 			modeltest.Call{Name: "notification_send", Args: fmt.Sprintf(`{"text":"note of step %d","about":{"context":"client","entity":%q}}`, w.n+1, key)},
 			modeltest.Call{Name: "context_bind", Args: fmt.Sprintf(`{"context":"ticket","entity":%q,"chat":"tg:chat:%d"}`, key, pinAcme)})
 	}
+	w.slow = true
+	w.isRead(w.save("constitution/access.yaml", w.access()))
 	step, before := w.begin(at, false, calls, nil)
-	w.s.sim.Break(telegramsim.Fault{Bot: w.vega, Method: "getUpdates", Kind: telegramsim.ServerError, Times: -1})
 	ended := w.ended()
 	w.s.send(w.chats[pinRoom], w.line(at, fmt.Sprintf("@vega_bot step %d", w.n)))
 	until(w.s.t, w.s.log, "vega's turn waits", func() bool {
 		return count(w.s.t, w.conn, `select count(*) from attache.turns where bot = 'vega' and state = 'waiting'`) == 1
 	})
+	w.s.sim.Break(telegramsim.Fault{Bot: w.vega, Method: "getUpdates", Kind: telegramsim.ServerError, Times: -1})
+	w.chats[pinGlobex].Say(w.s.bo, "to nobody") // ends the poll that is on its way
+	until(w.s.t, w.s.log, "vega is deaf", func() bool { return w.s.log.has("getUpdates was answered with 500") })
 	super := w.chats[pinRoom].Migrate()
 	w.room = append(w.room, super.ID)
 	w.chats[super.ID] = super
@@ -460,6 +468,8 @@ func (w *pinWalk) move() {
 	}
 	until(w.s.t, w.s.log, "vega's turn ends", func() bool { return w.ended() > ended })
 	w.s.sim.Heal()
+	w.slow = false
+	w.isRead(w.save("constitution/access.yaml", w.access()))
 	until(w.s.t, w.s.log, "vega has moved", func() bool {
 		return count(w.s.t, w.conn, `select count(*) from attache.chat_aliases where bot = 'vega'`) == 1
 	})

@@ -24,6 +24,7 @@ type pinWorld struct {
 	rng   *rand.Rand
 	dir   string
 	edits int
+	slow  bool // vega waits for more words in the room
 
 	rules map[pinRule]map[attache.ContextID]attache.EntityKey // "": bound to no key
 	keyed map[attache.ContextID]bool
@@ -144,7 +145,7 @@ func (w *pinWorld) access() string {
 			role := choose(w.rng, []string{"open", "open", "some"})
 			fmt.Fprintf(&b, "      \"tg:chat:%d\":\n        role: %s\n        people: everyone\n        engage: mention\n%s", chat, role, pinBinds("        ", w.rules[pinRule{bot, chat, wholeChat}]))
 			if chat == pinRoom {
-				b.WriteString("        merge: " + map[attache.BotID]string{"nova": "0s", "vega": "700ms"}[bot] + "\n")
+				fmt.Fprintf(&b, "        merge: %v\n", map[bool]string{true: "3s", false: "0s"}[w.slow && bot == "vega"])
 			}
 			if chat != pinForum {
 				continue
@@ -169,8 +170,7 @@ func pinBinds(indent string, binds map[attache.ContextID]attache.EntityKey) stri
 	return out
 }
 
-// edit changes one file at once, as editors that save safely do, and gives the
-// version that the brain has then.
+// edit changes one file and gives the version that the brain has then.
 func (w *pinWorld) edit() string {
 	path, text := "constitution/access.yaml", ""
 	if w.rng.IntN(2) == 0 {
@@ -180,6 +180,12 @@ func (w *pinWorld) edit() string {
 		w.rules[at] = w.binds(at.chat)
 		text = w.access()
 	}
+	return w.save(path, text)
+}
+
+// save puts a file of the brain in its place at once, as editors that save safely do,
+// and gives the version that the brain has then.
+func (w *pinWorld) save(path, text string) string {
 	tmp := filepath.Join(w.t.TempDir(), "new")
 	if err := os.WriteFile(tmp, []byte(text), 0o644); err != nil {
 		w.t.Fatal(err)
