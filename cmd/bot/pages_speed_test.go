@@ -42,8 +42,8 @@ analyze`
 // quickest of several loads, which other work on the machine disturbs least; the log
 // has the median and the first.
 func TestPagesAreFast(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it fills a database with 100,000 turns")
+	if testing.Short() || raced {
+		t.Skip("it fills a database with 100,000 turns and takes the time; run it without -short and -race")
 	}
 	s := newStage(t)
 	s.dsn = storetest.DSN(t)
