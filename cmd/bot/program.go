@@ -221,6 +221,7 @@ func (p *program) run(ctx context.Context) error {
 	defer cancel()
 	var wg sync.WaitGroup
 	if listener != nil {
+		p.log.Info("the operator's pages are served", "why", "http://"+listener.Addr().String()+"/")
 		server := &http.Server{Handler: p.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute}
 		wg.Go(func() {
 			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -81,8 +81,8 @@ func (p *Pages) doctor(r *http.Request) (view, error) {
 		JSON: doctorJSON{n.Fail == 0, append([]Finding{}, found...)}}, nil
 }
 
-// approvals says what there is: agents' dangerous calls are refused in this version,
-// so that nothing waits.
+// approvals says what there is: calls that need an approval are refused in this
+// version, so that nothing waits.
 func (p *Pages) approvals(*http.Request) (view, error) {
 	return view{Template: "approvals", Title: "Approvals", Here: "/approvals", JSON: struct {
 		Kept      bool  `json:"kept"`
