@@ -18,6 +18,9 @@ func (p *program) handler() http.Handler {
 	})
 	mux.HandleFunc("GET /readyz", p.ready)
 	mux.Handle("/telegram/{bot}", p.webhook)
+	// What is below these and is none of theirs asks nobody to log in.
+	mux.Handle("/telegram/", http.NotFoundHandler())
+	mux.Handle("/hooks/", http.NotFoundHandler())
 	if p.operator != nil {
 		mux.Handle("GET /metrics", p.operator.door.API(p.metrics.handler()))
 		p.operator.mount(mux)

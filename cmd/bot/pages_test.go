@@ -127,7 +127,7 @@ func TestPagesOfARunningProgram(t *testing.T) {
 	d.say("dan", "acme", "@nova_bot when does the spring campaign start?")
 	d.say("ann", "dm", "Hello, who are you?")
 
-	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/": 303, "/turns": 303, "/turns/1": 303, "/system/context": 303, "/chats": 303, "/doctor": 303, "/usage": 303, "/approvals": 303, "/nothing": 303,
+	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/telegram/": 404, "/telegram/nova/x": 404, "/hooks/x": 404, "/": 303, "/turns": 303, "/turns/1": 303, "/system/context": 303, "/chats": 303, "/doctor": 303, "/usage": 303, "/approvals": 303, "/nothing": 303,
 		"/login": 200, "/api/turns": 401, "/api/system/context": 401, "/api/chats": 401, "/api/doctor": 401, "/api/usage": 401, "/api/approvals": 401, "/api/nothing": 401, "/metrics": 401} {
 		if code, body := d.ask("GET", path, "", nil); code != want {
 			t.Errorf("%s without a login: %d, want %d\n%s", path, code, want, body)
