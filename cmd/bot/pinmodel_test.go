@@ -45,7 +45,8 @@ type pinStep struct {
 	held   map[attache.ContextID]attache.EntityKey
 	keyed  map[attache.ContextID]bool
 	unread bool
-	epoch  pinEpoch
+	epoch  pinEpoch // whose history it sees
+	says   pinEpoch // whose history its answer may stand in
 	chats  []attache.ChatID
 	topics []attache.ThreadID
 	calls  []modeltest.Call // what the model does first; nil: whatever comes to its mind
@@ -71,7 +72,7 @@ func (m *pinModel) play(s pinStep, during func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.step, m.seen, m.during = s, 0, during
-	m.answers[s.n] = s.epoch
+	m.answers[s.n] = s.says
 }
 
 func (m *pinModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -171,7 +172,7 @@ func (m *pinModel) call(r *rand.Rand) modeltest.Call {
 
 var (
 	pinRow   = regexp.MustCompile(`row:(client|ticket):(k\d)\.`)
-	pinBlock = regexp.MustCompile(`<feature-context name="(\w+)" feature="\w+"(?: entity="([^"]*)")?`)
+	pinBlock = regexp.MustCompile(`<feature-context name="(\w+)" feature="\w+"(?: entity="([^"]*)")?(?: link="(\w+)")?`)
 	pinEntry = regexp.MustCompile(`\b(client|ticket)@(k\d)\b`)
 	pinSaid  = regexp.MustCompile(`\bans(\d+)e\b`)
 )
@@ -207,10 +208,13 @@ func (m *pinModel) judge(messages []modeltest.Message) []string {
 			if held, pinned := s.held[id]; s.keyed[id] && (s.unread || pinned && key != held) {
 				m.t.Errorf("step %d at %v, held to %v, unread %v: message %d (%s) has a block of %s@%s:\n%s", s.n, s.at, s.held, s.unread, i+1, x.Role, id, key, text)
 			}
+			if held, bound := s.held[id]; found[3] == "chat" && (!bound || held != key) {
+				m.t.Errorf("step %d at %v, bound to %v: message %d (%s) has %s@%s by a binding that is none:\n%s", s.n, s.at, s.held, i+1, x.Role, id, key, text)
+			}
 		}
 		for _, found := range pinSaid.FindAllStringSubmatch(text, -1) {
 			n, _ := strconv.Atoi(found[1])
-			if m.answers[n] != s.epoch {
+			if n != s.n && m.answers[n] != s.epoch { // a run reads its own refused words
 				m.t.Errorf("step %d at %v, %+v: the answer of step %d, %+v, is in its history", s.n, s.at, s.epoch, n, m.answers[n])
 			}
 		}

@@ -101,7 +101,7 @@ func (w *pinWorld) binds(chat attache.ChatID) map[attache.ContextID]attache.Enti
 	if chat != pinRoom && w.rng.IntN(3) == 0 {
 		out["client"] = choose(w.rng, []attache.EntityKey{"", "k1", "k1", "k2"})
 	}
-	if w.rng.IntN(5) == 0 {
+	if w.rng.IntN(5) == 0 || chat == pinRoom && w.rng.IntN(2) == 0 {
 		out["ticket"] = choose(w.rng, append(pinKeys(), ""))
 	}
 	return out
@@ -181,6 +181,17 @@ func (w *pinWorld) edit() string {
 		text = w.access()
 	}
 	return w.save(path, text)
+}
+
+// beat gives the one beat of the brain another place and another reach.
+func (w *pinWorld) beat(at attache.Place, body string) string {
+	w.edits++
+	reach := ""
+	if w.rng.IntN(2) == 0 {
+		reach = "reach: [" + strings.Join([]string{"client", "ticket", "news"}[w.rng.IntN(3):], ", ") + "]\n"
+	}
+	return w.save("features/agency/tick.heartbeat.md", fmt.Sprintf("---\ndescription: Edition %d.\ncron: '* * * * *'\nagent: open\nplace: { bot: %s, chat: %d, thread: %d }\n%s---\n%s\n",
+		w.edits, at.Bot, at.Chat, at.Thread, reach, body))
 }
 
 // save puts a file of the brain in its place at once, as editors that save safely do,

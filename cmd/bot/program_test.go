@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"attache"
+	"attache/heartbeat"
 	"attache/internal/store/storetest"
 	"attache/internal/telegramsim"
 )
@@ -28,6 +29,8 @@ type stage struct {
 	dsn  string
 	log  *logBuffer
 	stop func()
+
+	clock heartbeat.Clock // that the program goes by; nil: the machine's
 }
 
 // logBuffer collects the log of a program for tests to read while it is written.
@@ -78,7 +81,7 @@ func (s *stage) start(args ...string) {
 	code := make(chan int, 1)
 	all := append([]string{"run", "--database-url", s.dsn, "--telegram-api-url", s.url, "--listen", "off", "--brain", echoBrain(s.t, "100ms")}, args...)
 	log := s.log
-	go func() { code <- run(ctx, all, stdio{strings.NewReader(""), log, log}) }()
+	go func() { code <- runBy(ctx, s.clock, all, stdio{strings.NewReader(""), log, log}) }()
 	s.stop = sync.OnceFunc(func() {
 		cancel()
 		if c := <-code; c != 0 {
