@@ -60,8 +60,10 @@ func entryOf(s string) attache.ReachEntry {
 	return attache.ReachEntry{Context: attache.ContextID(context), Key: attache.EntityKey(key)}
 }
 
-// The turns that a link stays, counted by decisions § 3.5 (matrix C8, E9 and F8 as
-// values; that holds are stored and dropped is proved by who does it).
+// The turns that a link stays, counted by decisions § 3.5 (matrix C8 and F8 as values;
+// that holds are stored and dropped is proved by who does it).
+//
+// row E9 (its holds; no code runs yet that could link)
 func TestHolds(t *testing.T) {
 	files := []string{
 		"features/a/film.context.md", "---\nentity: film id\nwhen: [reply]\nkeep: 2\n---\nX.",
