@@ -143,6 +143,12 @@ func (m *pinModel) call(r *rand.Rand) modeltest.Call {
 		}
 	}
 	name := choose(r, []string{"context_open", "context_open", "context_open", "notification_send", "notification_send", "notification_send", "notification_send", "notification_send", "context_bind", "context_unbind", "access_explain", "agent_context"})
+	if m.step.at.Chat == pinForum && r.IntN(5) == 0 { // a topic of its own is what topics are for
+		entry(args, "context")
+		args["thread"] = strconv.FormatInt(int64(m.step.at.Thread), 10)
+		raw, _ := json.Marshal(args)
+		return modeltest.Call{Name: "context_bind", Args: string(raw)}
+	}
 	switch name {
 	case "context_open":
 		entry(args, "name")
@@ -208,7 +214,7 @@ func (m *pinModel) judge(messages []modeltest.Message) []string {
 			if held, pinned := s.held[id]; s.keyed[id] && (s.unread || pinned && key != held) {
 				m.t.Errorf("step %d at %v, held to %v, unread %v: message %d (%s) has a block of %s@%s:\n%s", s.n, s.at, s.held, s.unread, i+1, x.Role, id, key, text)
 			}
-			if held, bound := s.held[id]; found[3] == "chat" && (!bound || held != key) {
+			if held, bound := s.held[id]; s.keyed[id] && found[3] == "chat" && (!bound || held != key) {
 				m.t.Errorf("step %d at %v, bound to %v: message %d (%s) has %s@%s by a binding that is none:\n%s", s.n, s.at, s.held, i+1, x.Role, id, key, text)
 			}
 		}
