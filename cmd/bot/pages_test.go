@@ -329,6 +329,7 @@ func TestPagesBesideThePlayground(t *testing.T) {
 	d := startDemo(t)
 	b := webtest.Start(t)
 	p := b.Open(d.url+"/", 1200, 860)
+	shots(t, p, "playground")
 	p.Click(`a[href="/system/context"]`)
 	p.Until(`location.pathname === "/system/context" && document.querySelector("#carried") && getComputedStyle(document.querySelector(".top")).borderBottomWidth === "1px"`)
 	p.Click(`a[href="/chats"]`)
