@@ -1,0 +1,179 @@
+package knowledge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"attache"
+	"attache/internal/brainfile"
+)
+
+// Library is every pack of a brain. It never changes.
+type Library struct {
+	packs []*Shelf
+}
+
+// Shelf is one pack of a brain with its name: that of its folder, for a pack of a
+// package behind the package's, as in acme/kit/returns.
+type Shelf struct {
+	*Workspace
+	Name   string
+	Folder string // from the brain's root
+}
+
+// NewLibrary reads the packs that stand in the given folders of a brain: knowledge/P
+// and packages/S/R/knowledge/P.
+func NewLibrary(tree *brainfile.Tree, folders []string) *Library {
+	l := &Library{}
+	for _, folder := range folders {
+		name := strings.Replace(strings.TrimPrefix(strings.TrimPrefix(folder, "packages/"), "knowledge/"), "/knowledge/", "/", 1)
+		l.packs = append(l.packs, &Shelf{Pack(tree, folder), name, folder})
+	}
+	slices.SortFunc(l.packs, func(a, b *Shelf) int { return strings.Compare(a.Name, b.Name) })
+	return l
+}
+
+// Packs gives the packs by name.
+func (l *Library) Packs() []*Shelf {
+	if l == nil {
+		return nil
+	}
+	return l.packs
+}
+
+// Find gives the one document that a name means: <pack>/<id>, its selector in prompts
+// (lib.<pack>.<path>), or an id alone when only one pack has it. The error says which
+// names come near, or which documents it might mean; none of them is private.
+func (l *Library) Find(name string) (*Shelf, *Document, error) {
+	plain := strings.Trim(strings.ToLower(strings.TrimSpace(name)), "/")
+	for _, find := range []func(*Shelf, *Document) bool{
+		func(s *Shelf, d *Document) bool {
+			return s.full(d) == plain || s.Name+"/"+strings.ToLower(d.Path) == plain
+		},
+		func(s *Shelf, d *Document) bool { return s.selector(d) == dotted(plain) },
+		func(_ *Shelf, d *Document) bool { return d.ID == plain },
+	} {
+		var shelves []*Shelf
+		var docs []*Document
+		for _, s := range l.Packs() {
+			for _, d := range s.docs {
+				if find(s, d) {
+					shelves, docs = append(shelves, s), append(docs, d)
+				}
+			}
+		}
+		if len(docs) == 1 {
+			return shelves[0], docs[0], nil
+		}
+		if len(docs) > 1 {
+			return nil, nil, &attache.Error{Kind: attache.KindNotFound, Say: fmt.Sprintf("%q means %s; write <pack>/<id>", name, among(shelves, docs))}
+		}
+	}
+	return nil, nil, &attache.Error{Kind: attache.KindNotFound, Say: fmt.Sprintf("there is no document %q in the knowledge; %s", name, brainfile.Suggest(plain, l.names(), "write it as <pack>/<id>"))}
+}
+
+// among names documents of several packs, private ones left out.
+func among(shelves []*Shelf, docs []*Document) string {
+	var names []string
+	for i, d := range docs {
+		if !d.Private {
+			names = append(names, shelves[i].Name+"/"+d.Path)
+		}
+	}
+	if len(names) == 0 {
+		return "several documents"
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), " or ")
+}
+
+// names lists what may be found, for suggestions.
+func (l *Library) names() (out []string) {
+	for _, s := range l.Packs() {
+		for _, d := range s.docs {
+			if !d.Private {
+				out = append(out, s.full(d))
+			}
+		}
+	}
+	return out
+}
+
+// full is the name of a document in the library.
+func (s *Shelf) full(d *Document) string { return strings.ToLower(s.Name) + "/" + d.ID }
+
+// selector is the name of a document as prompts select it.
+func (s *Shelf) selector(d *Document) string {
+	if strings.HasPrefix(s.Folder, "packages/") {
+		parts := strings.Split(s.Folder, "/")
+		return dotted("pkg." + strings.Join(parts[1:], ".") + "." + pathID(d.Path))
+	}
+	return dotted("lib." + s.Name + "." + pathID(d.Path))
+}
+
+// dotted writes a path as selectors do: in lower case, with dots, and _ for -.
+func dotted(s string) string {
+	return strings.NewReplacer("/", ".", "-", "_").Replace(strings.ToLower(s))
+}
+
+// ReadingList gives the list of a document for whoever talks to the bot: without what
+// is private, whatever the options say, and with the name of its pack before each path.
+func (l *Library) ReadingList(name string, o Options) (*ReadingList, error) {
+	shelf, entry, err := l.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	o.Privileged = false
+	list, err := shelf.list(entry, o)
+	if err != nil {
+		return nil, err
+	}
+	list = list.Discreet()
+	list.ID = shelf.full(entry)
+	for i := range list.Items {
+		item := &list.Items[i]
+		item.Path = shelf.Name + "/" + item.Path
+		if item.ID != "" {
+			item.ID = strings.ToLower(shelf.Name) + "/" + item.ID
+		}
+	}
+	for i, left := range list.Left {
+		if left.Why != WhyPrivate && left.Why != WhyDangling && left.Why != WhyOutside {
+			list.Left[i].Path = shelf.Name + "/" + left.Path
+		}
+	}
+	return list, nil
+}
+
+// Problems gives what keeps documents of the packs from being read: frontmatter that
+// is no YAML, and ids that two have. The rest is for attache ods lint to say.
+func (l *Library) Problems() (out []attache.Problem) {
+	for _, s := range l.Packs() {
+		for _, d := range s.docs {
+			for _, f := range d.found {
+				if d.Broken != "" {
+					out = append(out, f.Problem)
+				}
+			}
+		}
+		for _, f := range s.clashes() {
+			out = append(out, f.Problem)
+		}
+		for _, f := range s.found {
+			if f.Rule == "WS-002" {
+				out = append(out, f.Problem)
+			}
+		}
+	}
+	return out
+}
+
+// clashes gives the findings on ids that several documents have.
+func (w *Workspace) clashes() []Finding {
+	l := lint{Workspace: w}
+	for _, d := range w.docs {
+		l.clash(d)
+	}
+	return l.found
+}

@@ -1,0 +1,89 @@
+package knowledge
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// String gives the list as decisions § 8 print it: of each file a line with its path,
+// its reason and its tokens, an empty line and its text; the total; a line for each
+// file that was left out.
+func (l *ReadingList) String() string {
+	var b strings.Builder
+	for _, i := range l.Items {
+		fmt.Fprintf(&b, "--- %s (%s, %d tokens)\n\n%s", i.Path, i.Reason(), i.Tokens, i.Text)
+	}
+	fmt.Fprintf(&b, "Total: %d tokens\n", l.Total)
+	for _, left := range l.Left {
+		fmt.Fprintf(&b, "Excluded: %s (%s)\n", left.Path, left.Reason())
+	}
+	return b.String()
+}
+
+// Reason is why it was left out, as it is printed.
+func (l Left) Reason() string {
+	s := string(l.Why)
+	if l.Detail != "" {
+		s += ": " + l.Detail
+	}
+	if l.Tokens > 0 {
+		s += fmt.Sprintf(", %d tokens", l.Tokens)
+	}
+	return s
+}
+
+// Discreet leaves the names of private documents out: they are counted, for a reader
+// who may not even know of them.
+func (l *ReadingList) Discreet() *ReadingList {
+	out, private := *l, 0
+	out.Left = nil
+	for _, left := range l.Left {
+		if left.Why == WhyPrivate {
+			private++
+			continue
+		}
+		out.Left = append(out.Left, left)
+	}
+	switch {
+	case private == 1:
+		out.Left = append(out.Left, Left{Path: "1 document", Why: WhyPrivate})
+	case private > 1:
+		out.Left = append(out.Left, Left{Path: fmt.Sprintf("%d documents", private), Why: WhyPrivate})
+	}
+	return &out
+}
+
+// MarshalJSON gives the list for programs: its files in order, the total, whether
+// anything had no room, and what was left out.
+func (l *ReadingList) MarshalJSON() ([]byte, error) {
+	type file struct {
+		Path   string `json:"path"`
+		ID     string `json:"id,omitempty"`
+		Reason string `json:"reason"`
+		Tokens int    `json:"tokens"`
+		Text   string `json:"text"`
+	}
+	type left struct {
+		Path   string `json:"path"`
+		Reason Why    `json:"reason"`
+		Detail string `json:"detail,omitempty"`
+		Tokens int    `json:"tokens,omitempty"`
+	}
+	out := struct {
+		ID        string   `json:"id"`
+		Files     []file   `json:"files"`
+		Total     int      `json:"total"`
+		Truncated bool     `json:"truncated"`
+		Excluded  []left   `json:"excluded"`
+		Warnings  []string `json:"warnings,omitempty"`
+	}{ID: l.ID, Files: []file{}, Excluded: []left{}, Total: l.Total, Warnings: l.Warnings}
+	for _, i := range l.Items {
+		out.Files = append(out.Files, file{i.Path, i.ID, i.Reason(), i.Tokens, i.Text})
+	}
+	for _, x := range l.Left {
+		out.Truncated = out.Truncated || x.Why == WhyBudget
+		out.Excluded = append(out.Excluded, left{x.Path, x.Why, x.Detail, x.Tokens})
+	}
+	return json.Marshal(out)
+}

@@ -1,0 +1,120 @@
+package knowledge
+
+import (
+	"io/fs"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"attache"
+	"attache/internal/brainfile"
+)
+
+// Workspace is one folder of documents as it stood when it was read. It never
+// changes, and may be asked by many at once. Files that are no documents are read
+// when a list asks for them.
+type Workspace struct {
+	src     source
+	ignored []string             // the rules of ods.toml
+	marker  *brainfile.File      // ods.toml; nil for none
+	paths   []string             // every file, sorted
+	docs    []*Document          // by path; those that ods.toml ignores are not among them
+	exact   map[string]*Document // by path, the ignored too
+	folded  map[string][]*Document
+	byID    map[string][]*Document
+	found   []Finding // of the folder and of ods.toml
+}
+
+// Marker is the file that makes a folder a workspace.
+const Marker = "ods.toml"
+
+// Read reads a workspace from a file system, such as that of an os.Root, which no
+// link leads out of. The file system must stay open as long as lists are made. A
+// folder without an ods.toml is read all the same, and lint says so.
+func Read(files fs.FS) *Workspace {
+	w := open(folder{files})
+	if w.marker == nil {
+		w.found = append(w.found, Finding{attache.Problem{File: ".", Line: 1, Col: 1, What: "this is no workspace: there is no ods.toml", Do: `write one, with a line spec = "0.1"`}, "WS-001", LevelError})
+	}
+	return w
+}
+
+// Pack reads a pack of a brain: a folder of its tree. It needs no ods.toml of its own
+// (decisions § 4).
+func Pack(tree *brainfile.Tree, folder string) *Workspace { return open(packOf(tree, folder)) }
+
+// open reads the documents of a source.
+func open(src source) *Workspace {
+	w := &Workspace{src: src, exact: map[string]*Document{}, folded: map[string][]*Document{}, byID: map[string][]*Document{}}
+	var problems []attache.Problem
+	w.paths, problems = src.list()
+	slices.Sort(w.paths)
+	for _, p := range problems {
+		w.found = append(w.found, Finding{p, "FILE-001", LevelWarning})
+	}
+	if src.kind(Marker) == isFile {
+		w.marker = src.file(Marker)
+		w.readMarker()
+	}
+	for _, d := range documents(src, slices.DeleteFunc(slices.Clone(w.paths), func(p string) bool { return !isDocument(p) })) {
+		w.exact[d.Path] = d
+		fold := strings.ToLower(d.Path)
+		w.folded[fold] = append(w.folded[fold], d)
+		if matches(w.ignored, d.Path) == "" {
+			w.docs = append(w.docs, d)
+			w.byID[d.ID] = append(w.byID[d.ID], d)
+		}
+	}
+	return w
+}
+
+// documents reads files side by side: most of the time goes into their frontmatter.
+func documents(src source, paths []string) []*Document {
+	out := make([]*Document, len(paths))
+	var wait sync.WaitGroup
+	workers := min(runtime.GOMAXPROCS(0), len(paths))
+	for n := range workers {
+		wait.Go(func() {
+			for i := n; i < len(paths); i += workers {
+				out[i] = document(src, paths[i])
+			}
+		})
+	}
+	wait.Wait()
+	return out
+}
+
+func document(src source, at string) *Document {
+	f := src.file(at)
+	r := readFile(f)
+	d := &Document{Path: at, ID: r.id.Text, Title: r.title, Summary: r.summary, Profile: r.profile, Private: r.private, Broken: r.broken, file: f, head: r.head, found: r.found}
+	if d.ID == "" {
+		d.ID = pathID(at)
+	}
+	return d
+}
+
+// pathID is the id of a document that gives none.
+func pathID(at string) string { return strings.ToLower(strings.TrimSuffix(at, path.Ext(at))) }
+
+// Documents gives the documents by path, without those that ods.toml ignores. Broken
+// and private ones are among them; nothing of theirs is for a reader who may not.
+func (w *Workspace) Documents() []*Document { return w.docs }
+
+// Depends gives the documents that a document says must be read before it, as far as
+// there are such, in its order.
+func (w *Workspace) Depends(d *Document) []*Document { return w.named(d, d.head.depends) }
+
+// Related gives the documents that a document names as related.
+func (w *Workspace) Related(d *Document) []*Document { return w.named(d, d.head.related) }
+
+func (w *Workspace) named(from *Document, refs []brainfile.Word) (out []*Document) {
+	for _, ref := range refs {
+		if d, _ := w.document(from, ref.Text); d != nil && !slices.Contains(out, d) && matches(w.ignored, d.Path) == "" {
+			out = append(out, d)
+		}
+	}
+	return out
+}
