@@ -330,6 +330,8 @@ func TestPagesBesideThePlayground(t *testing.T) {
 	b := webtest.Start(t)
 	p := b.Open(d.url+"/", 1200, 860)
 	shots(t, p, "playground")
+	p.Click(`.sheet-bar a[href="/turns"]`)
+	p.Until(`location.pathname === "/turns"`)
 	p.Click(`a[href="/system/context"]`)
 	p.Until(`location.pathname === "/system/context" && document.querySelector("#carried") && getComputedStyle(document.querySelector(".top")).borderBottomWidth === "1px"`)
 	p.Click(`a[href="/chats"]`)

@@ -158,7 +158,7 @@ func serve(t *testing.T, w *toy) (*playground.Playground, string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	p, err := playground.New(ctx, playground.Options{World: w, People: people(), Turn: w.turn, Problems: w.problems,
-		Brain: "/home/ann/brain-example", Model: "the rehearsal model"})
+		Brain: "/home/ann/brain-example", Model: "the rehearsal model", Operator: true})
 	if err != nil {
 		t.Fatal(err)
 	}
