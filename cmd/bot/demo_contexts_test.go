@@ -19,29 +19,9 @@ type exampleTalk struct {
 	posts map[*telegramsim.Chat]int
 }
 
-// say says something and gives the answer.
-func (e *exampleTalk) say(who, where, text string) string {
-	e.t.Helper()
-	c, thread, ok := e.w.Find(who, where)
-	if !ok {
-		e.t.Fatalf("there is no %s", where)
-	}
-	if _, err := c.Room.Send(telegramsim.Line{From: e.w.Person(who).User, Text: text, Thread: thread}); err != nil {
-		e.t.Fatal(err)
-	}
-	before := e.posts[c.Room]
-	posts := e.await(c.Room, before+1)
-	e.posts[c.Room] = len(posts)
-	return strings.Join(posts[before:], "\n")
-}
-
-// What the example teaches of contexts holds in the demo: each client's group has its
-// own client's rows and can open no other, a list is changed by a tool and read back
-// from the next tail, long rules come when they are opened, and rows of a role and of
-// a whole view ride along.
-//
-// rows N4, D14, F4
-func TestTheExamplesContexts(t *testing.T) {
+// newExampleTalk starts the program on the demo's world.
+func newExampleTalk(t *testing.T) *exampleTalk {
+	t.Helper()
 	w, err := demo.New()
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +46,33 @@ func TestTheExamplesContexts(t *testing.T) {
 	}
 	write(t, dir, "constitution/MANIFEST.yaml", string(manifest)+"telegram: { pace: off }\n")
 	s.start("--brain", dir)
-	e := &exampleTalk{stage: s, w: w, posts: map[*telegramsim.Chat]int{}}
+	return &exampleTalk{stage: s, w: w, posts: map[*telegramsim.Chat]int{}}
+}
+
+// say says something and gives the answer.
+func (e *exampleTalk) say(who, where, text string) string {
+	e.t.Helper()
+	c, thread, ok := e.w.Find(who, where)
+	if !ok {
+		e.t.Fatalf("there is no %s", where)
+	}
+	if _, err := c.Room.Send(telegramsim.Line{From: e.w.Person(who).User, Text: text, Thread: thread}); err != nil {
+		e.t.Fatal(err)
+	}
+	before := e.posts[c.Room]
+	posts := e.await(c.Room, before+1)
+	e.posts[c.Room] = len(posts)
+	return strings.Join(posts[before:], "\n")
+}
+
+// What the example teaches of contexts holds in the demo: each client's group has its
+// own client's rows and can open no other, a list is changed by a tool and read back
+// from the next tail, long rules come when they are opened, and rows of a role and of
+// a whole view ride along.
+//
+// rows N4, D14, F4
+func TestTheExamplesContexts(t *testing.T) {
+	e := newExampleTalk(t)
 	for _, step := range []struct {
 		who, where, text string
 		has, not         []string
@@ -102,7 +108,7 @@ func TestTheExamplesContexts(t *testing.T) {
 			}
 		}
 	}
-	if bad := w.Sim.Violations(); len(bad) > 0 {
+	if bad := e.w.Sim.Violations(); len(bad) > 0 {
 		t.Errorf("Telegram would complain: %v", bad)
 	}
 }

@@ -1,18 +1,27 @@
 package main
 
 import (
+	"fmt"
+	"html"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/alecthomas/kong"
 
+	"attache"
+	example "attache/brain-example"
+	"attache/constitution"
 	"attache/internal/brain"
 	"attache/internal/store/storetest"
+	"attache/internal/telegramsim"
 	"attache/internal/tools"
 	"attache/internal/views"
 	"attache/internal/views/sql"
@@ -25,7 +34,7 @@ func docPages(t *testing.T) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths = append(paths, "../../README.md", "../../CONTRIBUTING.md", "../../CHANGELOG.md")
+	paths = append(paths, "../../README.md", "../../CONTRIBUTING.md", "../../CHANGELOG.md", "../../gateway/testdata/walks/README.md")
 	out := map[string]string{}
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
@@ -43,7 +52,7 @@ var shownFile = regexp.MustCompile("(?ms)^`([a-zA-Z./_-]+)`:\n\n```[a-z]*\n(.*?)
 // The brains that the documents show load without a problem.
 func TestDocumentedBrainsLoad(t *testing.T) {
 	all := docPages(t)
-	for page, files := range map[string]int{"../../README.md": 4, "../../docs/brain.md": 11} {
+	for page, files := range map[string]int{"../../README.md": 4, "../../docs/brain.md": 13} {
 		shown := map[string]string{}
 		for _, m := range shownFile.FindAllStringSubmatch(all[page], -1) {
 			shown[m[1]] = m[2]
@@ -116,7 +125,7 @@ func soundSQL(t *testing.T, b *brain.Brain) {
 	}
 }
 
-// What the documents tell to type exists, and what they link to is there.
+// What the documents tell to type exists.
 func TestDocumentsNameWhatExists(t *testing.T) {
 	var c commands
 	parser, err := kong.New(&c)
@@ -127,21 +136,239 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	for _, n := range parser.Model.Children {
 		known[n.Name] = true
 	}
-	typed := regexp.MustCompile("(?m)(?:`|bin/|^ *)attache ([a-z-]+)")
-	link := regexp.MustCompile(`\]\(([^)#]+)(?:#[^)]*)?\)`)
+	typed := regexp.MustCompile("(?m)(?:`|bin/|^ *|\\$ )attache ([a-z-]+)")
 	for page, text := range docPages(t) {
 		for _, m := range typed.FindAllStringSubmatch(text, -1) {
 			if !known[m[1]] {
 				t.Errorf("%s names the command attache %s, and there is none", page, m[1])
 			}
 		}
-		for _, m := range link.FindAllStringSubmatch(text, -1) {
-			if strings.Contains(m[1], "://") {
+	}
+}
+
+var fence = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+
+// Every link of the documents leads to a file that is there, and to a heading in it.
+func TestDocumentsLink(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	for page, text := range docPages(t) {
+		for _, m := range link.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+			file, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(file, "://") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
-				t.Errorf("%s links to %s: %v", page, m[1], err)
+			target := page
+			if file != "" {
+				target = filepath.Join(filepath.Dir(page), file)
 			}
+			there, err := os.Stat(target)
+			switch {
+			case err != nil:
+				t.Errorf("%s links to %s: %v", page, m[1], err)
+			case anchor == "" || there.IsDir():
+			case !slices.Contains(anchors(t, target), anchor):
+				t.Errorf("%s links to %s, and that has %q", page, m[1], anchors(t, target))
+			}
+		}
+	}
+}
+
+// anchors gives the names under which a page's headings can be linked to, as GitHub
+// makes them: small letters, digits, hyphens and underscores of what is shown.
+func anchors(t *testing.T, page string) []string {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ +(.+)$`).FindAllStringSubmatch(fence.ReplaceAllString(string(text), ""), -1) {
+		shown := strings.ToLower(html.UnescapeString(strings.ReplaceAll(m[1], "`", "")))
+		name := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+				return r
+			}
+			return -1
+		}, shown)
+		for n, plain := 1, name; slices.Contains(out, name); n++ {
+			name = fmt.Sprintf("%s-%d", plain, n)
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+// What the documents show of a command is what it prints. A block begins with the
+// command; a line … stands for lines that are left out.
+func TestDocumentsShowWhatIsPrinted(t *testing.T) {
+	where := t.TempDir()
+	if err := os.CopyFS(filepath.Join(where, "brain-example"), example.Files); err != nil {
+		t.Fatal(err)
+	}
+	pages := docPages(t)
+	t.Chdir(where)
+	t.Setenv("DATABASE_URL", "")
+	shown, blocks := regexp.MustCompile("(?ms)^```console\n\\$ (?:bin/)?attache ([^\n]+)\n(.*?)^```$"), 0
+	for page, text := range pages {
+		for _, m := range shown.FindAllStringSubmatch(text, -1) {
+			blocks++
+			code, out, errs := attacheCommand(strings.Fields(m[1])...)
+			if code != 0 {
+				t.Errorf("%s: attache %s ended with %d: %s", page, m[1], code, errs)
+			}
+			if line := missing(strings.Split(m[2], "\n"), strings.Split(out, "\n")); line != "" {
+				t.Errorf("%s: attache %s does not print, or not there:\n%s\nit prints\n%s", page, m[1], line, out)
+			}
+		}
+	}
+	if blocks < 2 {
+		t.Errorf("the documents show the output of %d commands", blocks)
+	}
+}
+
+// missing gives the first line of what is shown that is not the next one of what was
+// printed; behind a line … it may be any later one.
+func missing(shown, printed []string) string {
+	at, skip := 0, false
+	for _, line := range shown {
+		switch {
+		case line == "…":
+			skip = true
+			continue
+		case skip:
+			next := slices.Index(printed[at:], line)
+			if next < 0 {
+				return line
+			}
+			at += next
+		case at >= len(printed) || printed[at] != line:
+			return line
+		}
+		at, skip = at+1, false
+	}
+	return ""
+}
+
+// The table of MANIFEST's knobs has every key of the file, and its defaults are those
+// that hold: a MANIFEST that says them all is the same as none.
+func TestDocumentedKnobs(t *testing.T) {
+	_, table, _ := strings.Cut(docPages(t)["../../docs/brain.md"], "## constitution/MANIFEST.yaml")
+	table, _, _ = strings.Cut(table, "A **model** has")
+	code := regexp.MustCompile("`([^`]+)`")
+	documented := map[string]map[string]string{} // by section and key; the key "" is the section's own
+	for _, row := range regexp.MustCompile(`(?m)^\| (.+?) \| (.+?) \|`).FindAllStringSubmatch(table, -1) {
+		defaults := code.FindAllStringSubmatch(row[2], -1)
+		section := ""
+		for i, name := range code.FindAllStringSubmatch(row[1], -1) {
+			before, key, nested := strings.Cut(name[1], ".")
+			if before != "" {
+				section = before
+			}
+			if !nested {
+				key = ""
+			}
+			if documented[section] == nil {
+				documented[section] = map[string]string{}
+			}
+			documented[section][key] = ""
+			if i < len(defaults) {
+				documented[section][key] = defaults[i][1]
+			}
+		}
+	}
+	var said strings.Builder
+	for _, section := range slices.Sorted(maps.Keys(documented)) {
+		keys := documented[section]
+		if own := keys[""]; own != "" {
+			fmt.Fprintf(&said, "%s: %s\n", section, own)
+		}
+		for i, key := range slices.Sorted(maps.Keys(keys)) {
+			if key == "" || keys[key] == "" {
+				continue
+			}
+			if i == 0 {
+				fmt.Fprintf(&said, "%s:\n", section)
+			}
+			fmt.Fprintf(&said, "  %s: %s\n", key, keys[key])
+		}
+	}
+	load := func(manifest string) constitution.Manifest {
+		b, problems, err := brain.Load(brainFiles(t, map[string]string{"constitution/MANIFEST.yaml": manifest}), nil)
+		if ofManifest := func(p attache.Problem) bool { return p.File == constitution.ManifestPath }; err != nil || slices.ContainsFunc(problems, ofManifest) {
+			t.Fatalf("%v, %v in\n%s", err, problems, manifest)
+		}
+		return b.Frame.Manifest
+	}
+	want, got := load("name: x\n"), load("name: x\n"+said.String())
+	want.Lines, got.Lines, want.Contexts.Lines, got.Contexts.Lines = nil, nil, nil, nil
+	if !reflect.DeepEqual(want, got) {
+		t.Errorf("the defaults are\n%+v\nand docs/brain.md says\n%+v", want, got)
+	}
+	for section, keys := range manifestKeys(reflect.TypeFor[constitution.Manifest]()) {
+		for _, key := range keys {
+			if _, ok := documented[section][key]; !ok {
+				t.Errorf("docs/brain.md does not have the knob %s.%s", section, key)
+			}
+		}
+	}
+}
+
+// manifestKeys lists the keys of each section of MANIFEST, "" for a section that has
+// none of its own.
+func manifestKeys(manifest reflect.Type) map[string][]string {
+	out := map[string][]string{}
+	for f := range manifest.Fields() {
+		section, ok := f.Tag.Lookup("yaml")
+		if !ok {
+			continue
+		}
+		out[section] = nil
+		if f.Type.Kind() == reflect.Struct {
+			for k := range f.Type.Fields() {
+				if key := k.Tag.Get("yaml"); key != "" {
+					out[section] = append(out[section], key)
+				}
+			}
+		}
+		if section = strings.TrimSpace(section); len(out[section]) == 0 {
+			out[section] = []string{""}
+		}
+		if f.Type.Kind() == reflect.Map {
+			out[section] = []string{"<name>"}
+		}
+	}
+	return out
+}
+
+// What README tells to try in the demo after the beat: a message says which invoice it
+// is about, and a reply to it brings that one invoice.
+//
+// rows C5, N4
+func TestTheReplyOfREADME(t *testing.T) {
+	typed := regexp.MustCompile("(?m)^ +(Nova, call notification_send .+)$").FindStringSubmatch(docPages(t)["../../README.md"])
+	if typed == nil {
+		t.Fatal("README has no line to try")
+	}
+	e := newExampleTalk(t)
+	c, _, _ := e.w.Find("bo", "invoices")
+	send := func(l telegramsim.Line) {
+		l.From = e.w.Person("bo").User
+		if _, err := c.Room.Send(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(telegramsim.Line{Text: typed[1]})
+	if said := e.await(c.Room, 2)[0]; said != "Lumen owes 480 euro." {
+		t.Fatalf("the reminder is %q", said)
+	}
+	send(telegramsim.Line{Text: "paid", ReplyTo: c.Room.Posts()[0].ID})
+	answer := e.await(c.Room, 3)[2]
+	for _, want := range []string{"invoice from invoices for 2026-31", "480"} {
+		if !strings.Contains(answer, want) {
+			t.Errorf("the answer lacks %q:\n%s", want, answer)
 		}
 	}
 }
