@@ -206,3 +206,25 @@ func TestTiedTopicsAreOtherPlaces(t *testing.T) {
 		t.Error("another client's topic was let go")
 	}
 }
+
+// A bot that has not heard of its group's move speaks under the old number, when the
+// ties have moved with another bot's notice: it is held by them all the same.
+func TestTiesThatMovedHoldTheOldNumber(t *testing.T) {
+	p, _, _ := Read(file("bots: { nova: { chats: { \"tg:chat:-1\": { role: nova, people: everyone } } } }\n"), roles())
+	b := Binder{Policy: p, Known: []attache.ContextFact{{ID: "client", KeyKind: "client"}, {ID: "policy"}},
+		Absent: func(attache.ContextID) string { return "none" }, Ruled: func(attache.Place) bool { return true },
+		Formerly: func(c attache.ChatID) (attache.ChatID, bool) { return -1, c == -1001 }}
+	ties := []Tie{{Spot: wholeOf(-1001, ""), Context: "client", Key: "acme"}}
+	for _, chat := range []attache.ChatID{-1, -1001} {
+		from := attache.Place{Bot: "nova", Chat: chat}
+		if pin := attache.NewPin("nova", b.Bindings(from, ties)); pin.Bound["client"] != "acme" || len(pin.Bound) != 1 {
+			t.Errorf("%v is held to %v", chat, pin.Bound)
+		}
+		if _, why := b.Bind(Ask{Spot: wholeOf(-2, ""), Context: "policy", From: from}, ties); why == "" {
+			t.Errorf("from %v another chat was bound", chat)
+		}
+	}
+	if pin := attache.NewPin("nova", b.Bindings(attache.Place{Bot: "nova", Chat: -2}, ties)); len(pin.Bound) != 0 {
+		t.Errorf("another chat is held to %v", pin.Bound)
+	}
+}

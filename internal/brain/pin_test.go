@@ -3,6 +3,7 @@ package brain
 import (
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,7 +29,16 @@ const turns = 50
 // rows D14, D15, D16, D17 (the deciding functions)
 func TestThePinHolds(t *testing.T) { rapid.Check(t, pinHolds) }
 
-func FuzzThePinHolds(f *testing.F) { f.Fuzz(rapid.MakeFuzz(pinHolds)) }
+// A fuzzer's bytes are the draws; when they run out the world ends there, judged as far
+// as it went. It begins with some that are enough for a whole one.
+func FuzzThePinHolds(f *testing.F) {
+	for seed := range byte(3) {
+		draws := make([]byte, 1<<17)
+		rand.NewChaCha8([32]byte{seed}).Read(draws)
+		f.Add(draws)
+	}
+	f.Fuzz(rapid.MakeFuzz(pinHolds))
+}
 
 func pinHolds(t *rapid.T) {
 	w := newWorld(t)
