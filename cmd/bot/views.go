@@ -5,6 +5,7 @@ import (
 
 	"attache/contexts"
 	"attache/internal/brain"
+	"attache/internal/knowledge"
 	"attache/internal/views"
 	"attache/internal/views/sql"
 )
@@ -78,14 +79,18 @@ func schemasOf(b *brain.Brain) []sql.Schema {
 	return out
 }
 
-// read reads what contexts need: views in one snapshot, as the brain's knobs say.
-// Documents of the knowledge are not read yet; the tail says so in their place.
+// read reads what contexts need: views in one snapshot, as the brain's knobs say, and
+// documents as the reading lists that they are bounded to.
 func (p *program) read(ctx context.Context, b *brain.Brain, needs []contexts.Need) map[contexts.Need]contexts.Given {
 	out := make(map[contexts.Need]contexts.Given, len(needs))
 	var asked []contexts.Need
 	var queries []views.Query
 	for _, n := range needs {
-		if n.View == "" {
+		switch {
+		case n.Document != "":
+			out[n] = p.document(b, n)
+			continue
+		case n.View == "":
 			out[n] = contexts.Given{Failed: true}
 			continue
 		}
@@ -110,4 +115,15 @@ func (p *program) read(ctx context.Context, b *brain.Brain, needs []contexts.Nee
 		out[n] = contexts.Given{Columns: r.Columns, Values: r.Rows, More: r.More}
 	}
 	return out
+}
+
+// document reads a document of the knowledge with what must be read before it. Its
+// text is that of the turn's beginning, like every file of the brain.
+func (p *program) document(b *brain.Brain, n contexts.Need) contexts.Given {
+	list, err := b.Knowledge().ReadingList(n.Document, knowledge.Options{MaxTokens: n.MaxTokens})
+	if err != nil {
+		p.log.Warn("a document could not be read", "part", n.Document, "err", err)
+		return contexts.Given{Failed: true}
+	}
+	return contexts.Given{Text: list.String()}
 }

@@ -109,6 +109,7 @@ func (b *Brain) parse(last *Brain) []attache.Problem {
 	problems = append(problems, more...)
 	b.shelf = stock(b.Tree, frame.Manifest.Args, last.shelf)
 	problems = append(problems, b.shelf.problems...)
+	problems = append(problems, b.papers()...)
 	problems = append(problems, b.judge(last)...)
 	b.roles = roles(b.Frame)
 	b.accessFile = b.Tree.File(constitution.AccessPath)
@@ -159,7 +160,16 @@ func wanted(file string) bool {
 	if !strings.Contains(file, "/") {
 		return slices.ContainsFunc(brainfile.Kinds(), func(kind string) bool { return strings.HasSuffix(file, "."+kind+".md") })
 	}
+	if top, _, _ := strings.Cut(file, "/"); top == "knowledge" || top == "packages" {
+		return !slices.Contains(bulky(), strings.ToLower(path.Ext(file)))
+	}
 	return slices.Contains([]string{".md", ".yaml", ".yml", ".ts", ".sql", ".toml", ".json"}, path.Ext(file))
+}
+
+// bulky lists the kinds of files that are certainly no text. Documents may load any
+// other.
+func bulky() []string {
+	return []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".zip", ".gz", ".mp3", ".ogg", ".mp4", ".mov", ".docx", ".xlsx", ".pptx"}
 }
 
 func holds(tree *brainfile.Tree, prefix string) bool {

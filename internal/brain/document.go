@@ -6,133 +6,69 @@ import (
 
 	"attache"
 	"attache/internal/brainfile"
+	"attache/internal/knowledge"
 	"attache/internal/prompt"
 )
 
-// knowledge takes up a document of a pack: top is the folder that the packs stand
-// in. A document that does not load, or that is private, is in no index: an index
-// is read by whoever talks to the bot.
+// knowledge notes the pack of a file: top is the folder that the packs stand in.
 func (g *gather) knowledge(f *brainfile.File, top string) {
 	name := strings.TrimPrefix(f.Path, top+"/")
-	pack, below, deep := strings.Cut(name, "/")
+	pack, _, deep := strings.Cut(name, "/")
 	switch {
-	case path.Ext(f.Path) != ".md":
-		return
-	case !deep && name == "README.md":
-		return
-	case !deep:
+	case deep:
+		g.sources.Packs[top+"/"+pack] = nil // also without a document: the pack is there
+	case path.Ext(f.Path) == ".md" && name != "README.md":
 		g.wrong(f.Wrong(1, 1, "the document belongs to no pack", "move it to "+top+"/<pack>/"))
-		return
 	}
-	folder := top + "/" + pack
-	read := brainfile.Once(f, readDocument)
-	g.wrong(read.problems...)
-	list := g.sources.Packs[folder]
-	if len(read.problems) == 0 && !read.private {
-		doc := read.entry
-		doc.Path = below
-		if doc.ID == "" {
-			doc.ID = strings.ToLower(strings.TrimSuffix(below, ".md"))
+}
+
+// index gives the packs to the prompts. A document that does not load, or that is
+// private, is in no index: an index is read by whoever talks to the bot.
+func (g *gather) index(library *knowledge.Library) {
+	g.shelf.knowledge = library
+	g.wrong(library.Problems()...)
+	for _, pack := range library.Packs() {
+		for _, d := range pack.Documents() {
+			if !d.Private {
+				g.sources.Packs[pack.Folder] = append(g.sources.Packs[pack.Folder],
+					prompt.Document{Path: d.Path, ID: d.ID, Kind: d.Profile, Title: d.Title, Summary: d.Summary})
+			}
 		}
-		list = append(list, doc)
 	}
-	g.sources.Packs[folder] = list // also without a document: the pack is there
 }
 
-// documentRead is what a document says of itself, wherever its pack is.
-type documentRead struct {
-	entry    prompt.Document // without Path; without ID unless the document gives one
-	private  bool
-	problems []attache.Problem
-}
+// Knowledge gives every pack of the brain.
+func (b *Brain) Knowledge() *knowledge.Library { return b.shelf.knowledge }
 
-// readDocument reads the head of an open document. Its frontmatter may be left out
-// and may hold keys of other programs; what its own keys must be like is for
-// `attache ods lint` to say.
-func readDocument(f *brainfile.File) (out documentRead) {
-	front := brainfile.Front{Body: f.Text}
-	if first, _, _ := strings.Cut(f.Text, "\n"); f.Trouble != nil || strings.TrimRight(first, " \t") == "---" {
-		front, out.problems = f.Frontmatter()
+// papers tells of documents that the data of contexts names and that are not there:
+// the tail says that such a one is missing.
+func (b *Brain) papers() []attache.Problem {
+	var out []attache.Problem
+	for f := range b.Contexts.Files() {
+		for _, d := range f.Data {
+			if d.Document == "" {
+				continue
+			}
+			if problem := b.paper(d.Document); problem != nil {
+				problem.File, problem.Line, problem.Col = f.Path, d.Line, d.Col
+				out = append(out, *problem)
+			}
+		}
 	}
-	ods := value(front.Head, "ods")
-	out.entry = prompt.Document{
-		ID:      strings.ToLower(text(value(ods, "id"))),
-		Kind:    text(value(ods, "profile")),
-		Title:   heading(front.Body),
-		Summary: text(value(front.Head, "description")),
-	}
-	if out.entry.Kind == "" {
-		out.entry.Kind = "note"
-	}
-	out.private = text(value(ods, "share")) == "private"
 	return out
 }
 
-// value gives what stands under a key of a mapping, the zero Node for nothing.
-func value(n brainfile.Node, key string) brainfile.Node {
-	pairs, _ := n.Pairs()
-	for _, p := range pairs {
-		if p.Key.Text == key {
-			return p.Value
-		}
+// paper says what is wrong with the name of a document, nil for nothing.
+func (b *Brain) paper(name string) *attache.Problem {
+	_, d, err := b.Knowledge().Find(name)
+	switch {
+	case err != nil:
+		what, do, _ := strings.Cut(attache.Sentence(err), "; ")
+		return &attache.Problem{What: what, Do: do}
+	case d.Broken != "":
+		return &attache.Problem{What: "the document " + name + " does not load: " + d.Broken, Do: "mend its frontmatter"}
+	case d.Private:
+		return &attache.Problem{What: "the document " + name + " is private, so no turn may carry it", Do: "set its ods.share to public or org, or take it out"}
 	}
-	return brainfile.Node{}
-}
-
-func text(n brainfile.Node) string {
-	word, _ := n.Text()
-	return strings.Join(strings.Fields(word.Text), " ")
-}
-
-// heading gives the first heading of a Markdown text, "" for none. What stands in a
-// fence of code is no heading.
-func heading(body string) string {
-	fence, before := "", ""
-	for line := range strings.Lines(body) {
-		line = strings.TrimRight(line, " \t\n")
-		bare := strings.TrimLeft(line, " ")
-		mark := fenceMark(bare)
-		switch {
-		case len(line)-len(bare) > 3:
-			before = ""
-			continue
-		case fence != "":
-			if strings.HasPrefix(mark, fence) && mark == bare {
-				fence = ""
-			}
-			continue
-		case mark != "":
-			fence, before = mark, ""
-			continue
-		case before != "" && bare != "" && (strings.Trim(bare, "=") == "" || strings.Trim(bare, "-") == ""):
-			return before
-		}
-		level := len(bare) - len(strings.TrimLeft(bare, "#"))
-		if before = bare; level >= 1 && level <= 6 && strings.HasPrefix(bare[level:], " ") {
-			if title := closed(strings.TrimSpace(bare[level:])); title != "" {
-				return title
-			}
-			before = ""
-		}
-	}
-	return ""
-}
-
-// fenceMark gives the run of ` or ~ that opens or closes a fence of code.
-func fenceMark(line string) string {
-	for _, sign := range []string{"`", "~"} {
-		if run := line[:len(line)-len(strings.TrimLeft(line, sign))]; len(run) >= 3 {
-			return run
-		}
-	}
-	return ""
-}
-
-// closed takes away the signs that may close a heading.
-func closed(title string) string {
-	bare := strings.TrimRight(title, "#")
-	if bare == "" || strings.HasSuffix(bare, " ") {
-		return strings.TrimSpace(bare)
-	}
-	return title
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"attache"
 	"attache/internal/brainfile"
+	"attache/internal/knowledge"
 	"attache/internal/prompt"
 )
 
@@ -18,10 +19,11 @@ import (
 // arguments and skills. It never changes, and is taken over from the last brain
 // while its files and the arguments stay the same.
 type shelf struct {
-	key      [sha256.Size]byte // of everything that it was made of
-	library  *prompt.Library
-	skills   map[string]skill
-	problems []attache.Problem
+	key       [sha256.Size]byte // of everything that it was made of
+	library   *prompt.Library
+	knowledge *knowledge.Library
+	skills    map[string]skill
+	problems  []attache.Problem
 }
 
 // shelved gives the top folder of a file, and whether it is one of the shelf.
@@ -55,6 +57,7 @@ func stock(tree *brainfile.Tree, args map[string]string, last *shelf) *shelf {
 			g.skill(f)
 		}
 	}
+	g.index(knowledge.NewLibrary(tree, slices.Sorted(maps.Keys(g.sources.Packs))))
 	library, more := prompt.NewLibrary(g.sources)
 	s.library, s.problems = library, append(s.problems, more...)
 	return s
