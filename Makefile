@@ -67,5 +67,5 @@ race: postgres chromium
 # than `go test` gives it: 100,000 through the deciding functions, 300 through the
 # whole program. ATTACHE_PIN_SEED=… repeats a run of the second.
 pin: postgres
-	go test -count=1 -run '^TestThePinHolds' -rapid.checks=2000 ./internal/brain
+	go test -count=1 -run '^TestThePinHolds' ./internal/brain -rapid.checks=2000
 	ATTACHE_PIN_TURNS=300 go test -count=1 -run '^TestThePinHolds' ./cmd/bot
