@@ -106,3 +106,40 @@ Levels: fail (exit code 1), warn, note, and skipped for a check that could not l
   attache doctor --brain brain
   attache doctor --json | jq '.findings[] | select(.level == "fail")'`
 }
+
+func (odsCommand) Help() string {
+	return `Documents are Markdown files that say in their frontmatter what must be read before
+them (Open Document Spec 0.1). A folder of them has an ods.toml:
+
+  spec = "0.1"
+  ignore = ["archive/"]
+
+A pack of a brain, knowledge/<pack>/, is such a folder without one. See docs/knowledge.md.`
+}
+
+func (odsLintCommand) Help() string {
+	return `A finding is a line:
+
+  PATH:LINE:COLUMN RULE LEVEL: what is wrong; what to do
+
+Levels: error (exit code 1) and warning, which never fails.
+
+  attache ods lint                       the workspace around this folder
+  attache ods lint brain/knowledge/shop  a pack of a brain`
+}
+
+func (odsContextCommand) Help() string {
+	return `It follows depends from the document, nearest first, and prints each file with why it is
+there and its tokens: what must be read first stands first, the document itself last. The
+document is reserved; then come its own prerequisites, what it loads, those further away,
+code and related documents, each whole or not at all. What is left out is named below the
+total, with the reason. Private documents are left out without --privileged.
+
+  attache ods context features/billing/refunds --max-tokens 4000
+  attache ods context refunds.md --with-code --include-related
+  attache ods context refunds --json | jq '.files[].path'
+  attache ods context shop/returns       in no workspace: a document of the brain's knowledge
+
+A document that is unknown, private, ignored, or alone over the limit gives exit code 1 and
+no output; stderr says why.`
+}

@@ -60,6 +60,7 @@ type commands struct {
 	Replay  replayCommand  `cmd:"" help:"Rebuild the requests of a recorded turn and compare them with those that were sent."`
 	Beats   beatsCommand   `cmd:"" help:"Show the beats of the brain and when each is due next."`
 	Explain explainCommand `cmd:"" help:"Dry run of one message: who hears it, what the turn would carry, and why."`
+	Ods     odsCommand     `cmd:"" name:"ods" help:"Bounded documents: check a folder of them, or print what is to be read for one."`
 	Doctor  doctorCommand  `cmd:"" help:"Check the machine and the brain; exit 1 if a check fails."`
 	Version versionCommand `cmd:"" help:"Version, commit and Go."`
 	Adapter adapterCommand `cmd:"" name:"agent-adapter" hidden:"" help:"Speak the CLI agent protocol for a program that does not."`

@@ -32,10 +32,11 @@ const Marker = "ods.toml"
 
 // Read reads a workspace from a file system, such as that of an os.Root, which no
 // link leads out of. The file system must stay open as long as lists are made. A
-// folder without an ods.toml is read all the same, and lint says so.
-func Read(files fs.FS) *Workspace {
+// folder without an ods.toml is read all the same; lint says so, unless it is a pack
+// of a brain, which needs none.
+func Read(files fs.FS, pack bool) *Workspace {
 	w := open(folder{files})
-	if w.marker == nil {
+	if w.marker == nil && !pack {
 		w.found = append(w.found, Finding{attache.Problem{File: ".", Line: 1, Col: 1, What: "this is no workspace: there is no ods.toml", Do: `write one, with a line spec = "0.1"`}, "WS-001", LevelError})
 	}
 	return w
