@@ -202,7 +202,8 @@ func anchors(t *testing.T, page string) []string {
 }
 
 // What the documents show of a command is what it prints. A block begins with the
-// command; a line … stands for lines that are left out.
+// command; a line … stands for lines that are left out, and a line that ends so for
+// its beginning.
 func TestDocumentsShowWhatIsPrinted(t *testing.T) {
 	where := t.TempDir()
 	if err := os.CopyFS(filepath.Join(where, "brain-example"), example.Files); err != nil {
@@ -239,17 +240,23 @@ func missing(shown, printed []string) string {
 			skip = true
 			continue
 		case skip:
-			next := slices.Index(printed[at:], line)
+			next := slices.IndexFunc(printed[at:], func(p string) bool { return shows(line, p) })
 			if next < 0 {
 				return line
 			}
 			at += next
-		case at >= len(printed) || printed[at] != line:
+		case at >= len(printed) || !shows(line, printed[at]):
 			return line
 		}
 		at, skip = at+1, false
 	}
 	return ""
+}
+
+// shows reports whether a line that is shown is a printed one, or its beginning.
+func shows(line, printed string) bool {
+	beginning, cut := strings.CutSuffix(line, "…")
+	return line == printed || cut && strings.HasPrefix(printed, beginning)
 }
 
 // The table of MANIFEST's knobs has every key of the file, and its defaults are those
