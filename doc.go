@@ -97,6 +97,7 @@
 //   - constitution: MANIFEST.yaml, features, roles and principles: the brain's frame
 //   - internal/prompt: what a model reads, in an order whose front never changes
 //   - internal/conversation: what is said in a place, kept as the bytes that were sent and replayed as those
+//   - internal/knowledge: folders of documents: read, linted, and cut into the short list that is read for one of them
 //   - internal/tools: the one door to every tool: who may call it, whether its arguments fit, what comes back
 //   - internal/usage: what each exchange with a model took and cost
 //
@@ -110,6 +111,7 @@
 //   - gateway/posts: what is said: an intent before each call, its result after it, one fate a part
 //   - gateway/ledger: what was recorded of turns, posts and updates, for commands to read
 //   - gateway/mind: how a turn is answered: prompt, calls of the model and of tools, and the text in the end
+//   - gateway/carried: what turns carried: the ledger, the links that outlive a turn, and what contexts did over a time
 //   - gateway/journal: what the requests of a turn are made of, the first time and for attache replay
 //   - gateway/judge: what is done with a message: the verdict, with its why
 //

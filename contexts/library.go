@@ -157,6 +157,16 @@ func (l *Library) File(id attache.ContextID) (file *File, why string) {
 	return nil, fmt.Sprintf("there is no context %q", id)
 }
 
+// Fact gives what is to be known of a context that loads, or in one clause why there
+// is nothing.
+func (l *Library) Fact(id attache.ContextID) (fact attache.ContextFact, why string) {
+	f, why := l.File(id)
+	if f == nil {
+		return attache.ContextFact{}, why
+	}
+	return f.ContextFact, ""
+}
+
 // Known reports whether a file of the brain has the id, whether or not it loads: one
 // that does not is named as the mistake that it is, and need not be named again
 // wherever it is used.

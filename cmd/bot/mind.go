@@ -8,6 +8,7 @@ import (
 	"attache"
 	"attache/constitution"
 	"attache/gateway"
+	"attache/gateway/carried"
 	"attache/gateway/mind"
 	"attache/internal/brain"
 	"attache/internal/engine"
@@ -237,12 +238,12 @@ func (p *program) contextLines(ctx context.Context, place attache.Place) string 
 	case !ok:
 		return "I have answered nothing here yet."
 	}
-	carried, err := mind.Carried(ctx, p.db.DB, x.Turn)
+	papers, err := carried.Of(ctx, p.db.DB, x.Turn)
 	if err != nil {
 		return "I cannot look that up right now: the database does not answer."
 	}
 	lines := []string{
-		mind.Line(carried[x.Turn]),
+		carried.Line(papers[x.Turn]),
 		fmt.Sprintf("Instructions: %s, %d characters", short(x.Epoch.ID), len([]rune(x.Epoch.Text))),
 		fmt.Sprintf("Session: %d, input %d characters", x.Session.ID, len([]rune(string(x.Input)))),
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"attache"
-	"attache/contexts"
 	"attache/gateway"
 	"attache/gateway/mind"
 	"attache/gateway/posts"
@@ -62,8 +61,7 @@ func (p *program) origin(ctx context.Context, c attache.Call, to attache.Place, 
 	at, target := p.pin(ctx, b, c.Place), p.pin(ctx, b, to)
 	o, left, refusal := origins.ForSend(origins.Send{
 		Run: c.Run, About: about, At: at, To: target, Role: c.Role,
-		Fact:   func(id attache.ContextID) (attache.ContextFact, string) { return factOf(b.Contexts, id) },
-		Admits: b.Admission(c.Role).Admits,
+		Fact: b.Contexts.Fact, Admits: b.Admission(c.Role).Admits,
 	})
 	for _, l := range left {
 		p.log.Info("a context is left out of what a reply brings back", "turn", c.Turn, "why", l.Entry.String()+": "+l.Why)
@@ -103,13 +101,4 @@ func (p *program) pin(ctx context.Context, b *brain.Brain, at attache.Place) att
 	pin := attache.NewPin(at.Bot, bindings)
 	pin.Unread = unread
 	return pin
-}
-
-// factOf gives what is to be known of a context, or why there is none.
-func factOf(l *contexts.Library, id attache.ContextID) (attache.ContextFact, string) {
-	f, why := l.File(id)
-	if f == nil {
-		return attache.ContextFact{}, why
-	}
-	return f.ContextFact, ""
 }

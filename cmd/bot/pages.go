@@ -16,8 +16,8 @@ import (
 	"attache/access"
 	"attache/cmd/bot/records"
 	"attache/cmd/bot/sheets"
+	"attache/gateway/carried"
 	"attache/gateway/ledger"
-	"attache/gateway/mind"
 	"attache/internal/doctor"
 	"attache/internal/web"
 	"attache/internal/web/pages"
@@ -126,7 +126,7 @@ func (o *operator) beside(rest http.Handler) http.Handler {
 func (o *operator) sources() pages.Sources {
 	return pages.Sources{
 		Turns: o.turns, Turn: o.turn, Chats: o.chats, Chat: o.chat, Say: o.p.line, Usage: o.p.calls, Findings: o.doctor.latest,
-		Contexts: func(ctx context.Context, edges []time.Time) (mind.Window, error) {
+		Contexts: func(ctx context.Context, edges []time.Time) (carried.Window, error) {
 			return o.p.uses(ctx, edges, attache.Place{}, "")
 		},
 	}
@@ -142,7 +142,7 @@ func (o *operator) turns(ctx context.Context, q ledger.Query) ([]pages.Turn, boo
 	for i, l := range lines {
 		ids[i] = l.ID
 	}
-	carried, err := mind.Carried(ctx, o.p.db.DB, ids...)
+	papers, err := carried.Of(ctx, o.p.db.DB, ids...)
 	if err != nil {
 		return nil, false, err
 	}
@@ -152,7 +152,7 @@ func (o *operator) turns(ctx context.Context, q ledger.Query) ([]pages.Turn, boo
 	}
 	out := make([]pages.Turn, len(lines))
 	for i, l := range lines {
-		out[i] = pages.Turn{Line: l, Role: roles[l.ID], Contexts: append([]mind.CarriedRecord{}, carried[l.ID]...)}
+		out[i] = pages.Turn{Line: l, Role: roles[l.ID], Contexts: append([]carried.Record{}, papers[l.ID]...)}
 	}
 	return out, more, nil
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"attache"
-	"attache/gateway/mind"
+	"attache/gateway/carried"
 	"attache/internal/builtin"
 	"attache/internal/usage"
 	"attache/internal/web/pages"
@@ -73,25 +73,25 @@ func (m *memo[V]) of(ctx context.Context, edges []time.Time, now time.Time, read
 // windows are what the program remembers of the past, for the pages and the tools
 // that tell the same numbers.
 type windows struct {
-	contexts memo[mind.Stretch]
+	contexts memo[carried.Stretch]
 	calls    memo[usage.Stretch]
 }
 
 // uses tells what contexts did between the first and the last of edges, of one role
 // unless it is "" and of one chat of a bot unless that is 0. Only what is asked of
 // all chats is remembered.
-func (p *program) uses(ctx context.Context, edges []time.Time, at attache.Place, role attache.RoleID) (mind.Window, error) {
-	read := func(ctx context.Context, edges []time.Time) ([]mind.Stretch, error) {
-		return mind.Stretches(ctx, p.db.DB, p.talks, edges, at.Bot, at.Chat)
+func (p *program) uses(ctx context.Context, edges []time.Time, at attache.Place, role attache.RoleID) (carried.Window, error) {
+	read := func(ctx context.Context, edges []time.Time) ([]carried.Stretch, error) {
+		return carried.Stretches(ctx, p.db.DB, p.talks, edges, at.Bot, at.Chat)
 	}
-	var all []mind.Stretch
+	var all []carried.Stretch
 	var err error
 	if at.Chat != 0 {
 		all, err = read(ctx, edges)
 	} else {
 		all, err = p.windows.contexts.of(ctx, edges, time.Now(), read)
 	}
-	return mind.Sum(all, role), err
+	return carried.Sum(all, role), err
 }
 
 // calls tells what models took in each piece between the neighbours of edges.
@@ -104,7 +104,7 @@ func (p *program) calls(ctx context.Context, edges []time.Time) ([]usage.Stretch
 // ledger is where agent_context reads.
 func (p *program) ledger() builtin.Ledger {
 	return builtin.Ledger{Windows: pages.Windows(), Default: pages.DefaultWindow, Pinned: p.pinned,
-		Uses: func(ctx context.Context, window string, at attache.Place, role attache.RoleID) (mind.Window, error) {
+		Uses: func(ctx context.Context, window string, at attache.Place, role attache.RoleID) (carried.Window, error) {
 			edges, _ := p.edgesOf(window)
 			return p.uses(ctx, edges, at, role)
 		}}

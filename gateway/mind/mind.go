@@ -23,6 +23,7 @@ import (
 	"attache/constitution"
 	"attache/contexts"
 	"attache/gateway"
+	"attache/gateway/carried"
 	"attache/gateway/journal"
 	"attache/internal/brain"
 	"attache/internal/cliagent"
@@ -127,7 +128,8 @@ func New(ctx context.Context, o Options) (*Mind, error) {
 	return &Mind{o: o, thinking: map[int64]*thought{}}, nil
 }
 
-// Migrate brings the package's tables up to date, and the journal's; commands that only
+// Migrate brings the package's tables up to date, those of carried, which stand in the
+// same files, and the journal's; commands that only
 // read call it too.
 func Migrate(ctx context.Context, db *store.DB) error {
 	if err := db.Migrate(ctx, "mind", migrations); err != nil {
@@ -139,14 +141,15 @@ func Migrate(ctx context.Context, db *store.DB) error {
 // Forget deletes the calls of tools and the ledger from before a moment.
 func (m *Mind) Forget(ctx context.Context, before time.Time) error {
 	for _, sql := range []string{
-		`delete from attache.turn_contexts where at < $1`,
-		`delete from attache.context_holds where at < $1`,
 		`delete from attache.tool_calls where at < $1`,
 		`delete from attache.cli_sessions where at < $1`,
 	} {
 		if _, err := m.o.DB.Pool().Exec(ctx, sql, before); err != nil {
 			return err
 		}
+	}
+	if err := carried.Forget(ctx, m.o.DB, before); err != nil {
+		return err
 	}
 	return journal.Forget(ctx, m.o.DB, before)
 }

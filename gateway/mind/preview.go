@@ -2,14 +2,10 @@ package mind
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-
-	"github.com/jackc/pgx/v5"
 
 	"attache"
 	"attache/contexts"
+	"attache/gateway/carried"
 	"attache/internal/brain"
 	"attache/internal/conversation"
 	"attache/internal/store"
@@ -17,9 +13,9 @@ import (
 
 // Preview is what a turn would carry: what its ledger and its tail would say.
 type Preview struct {
-	Carried []CarriedRecord // in the tail's order, what was refused behind
-	Tail    []byte          // what the model would read; nil for nothing
-	Pin     attache.Pin     // what the place holds the bot to
+	Carried []carried.Record // in the tail's order, what was refused behind
+	Tail    []byte           // what the model would read; nil for nothing
+	Pin     attache.Pin      // what the place holds the bot to
 }
 
 // Foresee chooses and renders as a turn does, and does nothing else: it writes no
@@ -34,7 +30,7 @@ func Foresee(b *brain.Brain, t contexts.Turn, read func(needs []contexts.Need) m
 		given = read(needs)
 	}
 	tail := choice.Render(given)
-	p.Carried, p.Tail = records(tail.Manifest, choice.Refused), tail.Bytes
+	p.Carried, p.Tail = carried.Records(tail.Manifest, choice.Refused), tail.Bytes
 	return p
 }
 
@@ -48,21 +44,5 @@ func Held(ctx context.Context, db *store.DB, b *brain.Brain, at attache.Place, r
 	if err != nil || !ok {
 		return nil, err
 	}
-	return holdsOf(ctx, db, session)
-}
-
-// holdsOf reads the holds of a session.
-func holdsOf(ctx context.Context, db *store.DB, session int64) (holds []contexts.Hold, err error) {
-	var raw []byte
-	err = db.Pool().QueryRow(ctx, `select holds from attache.context_holds where session = $1`, session).Scan(&raw)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(raw, &holds)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("what session %d holds cannot be read: %w", session, err)
-	}
-	return holds, nil
+	return carried.Holds(ctx, db, session)
 }

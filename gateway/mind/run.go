@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"attache"
-	"attache/contexts"
 	"attache/gateway"
+	"attache/internal/brain"
 	"attache/internal/prompt"
 	"attache/origins"
 )
@@ -72,7 +72,7 @@ func (th *thought) refuses(text string) (refusal string, again bool) {
 		return nothing, false
 	}
 	pin := th.pin()
-	origin, left, refusal := origins.ForSend(origins.Send{Run: &task.Run, Role: th.role.ID, At: pin, To: pin, Fact: th.fact, Admits: th.asked.Role.Admits})
+	origin, left, refusal := origins.ForSend(LastWords(th.brain, &task.Run, th.role.ID, pin))
 	switch {
 	case refusal == "":
 		th.last.origin = origin
@@ -95,17 +95,10 @@ func (th *thought) refuses(text string) (refusal string, again bool) {
 	return strings.ReplaceAll(strings.TrimSpace(refusedWords), "$WHY", refusal), true
 }
 
-// fact gives what is to be known of a context, or why there is none.
-func (th *thought) fact(id attache.ContextID) (attache.ContextFact, string) {
-	return factOf(th.brain.Contexts, id)
-}
-
-func factOf(l *contexts.Library, id attache.ContextID) (attache.ContextFact, string) {
-	f, why := l.File(id)
-	if f == nil {
-		return attache.ContextFact{}, why
-	}
-	return f.ContextFact, ""
+// LastWords is the send that a run's last words are: what they say goes to the run's own
+// place, and they are about nothing but the run (decisions § 2).
+func LastWords(b *brain.Brain, run *attache.Run, role attache.RoleID, at attache.Pin) origins.Send {
+	return origins.Send{Run: run, Role: role, At: at, To: at, Fact: b.Contexts.Fact, Admits: b.Admission(role).Admits}
 }
 
 // spoke notes that a tool of the run said something and what it was about.

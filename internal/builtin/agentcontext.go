@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"attache"
-	"attache/gateway/mind"
+	"attache/gateway/carried"
 	"attache/internal/tools"
 )
 
@@ -19,7 +19,7 @@ var agentContextWords string
 type Ledger struct {
 	// Uses tells what contexts did over a window, one of Windows; of one role unless it
 	// is "", and of one chat unless the place is zero.
-	Uses    func(ctx context.Context, window string, at attache.Place, role attache.RoleID) (mind.Window, error)
+	Uses    func(ctx context.Context, window string, at attache.Place, role attache.RoleID) (carried.Window, error)
 	Windows []string // the words for a window, the shortest first
 	Default string   // the one that is taken when none is named
 

@@ -7,16 +7,16 @@ import (
 	"testing"
 
 	"attache"
-	"attache/gateway/mind"
+	"attache/gateway/carried"
 	"attache/internal/tools"
 )
 
 // uses is a window with one of everything.
-func uses() mind.Window {
-	return mind.Window{
-		Roles: []mind.RoleUse{{Role: "account", Turns: 4, Contexts: []mind.ContextUse{
+func uses() carried.Window {
+	return carried.Window{
+		Roles: []carried.RoleUse{{Role: "account", Turns: 4, Contexts: []carried.ContextUse{
 			{Context: "client", Attached: 3, Share: .75, Stubbed: 1, MeanChars: 812, Links: map[attache.Link]int{"chat": 2, "reply": 1}}}}},
-		Findings: []mind.Stubbed{{Finding: "context-stubbed", Context: "client", Knob: "contexts.maxActive", Times: 1}},
+		Findings: []carried.Stubbed{{Finding: "context-stubbed", Context: "client", Knob: "contexts.maxActive", Times: 1}},
 	}
 }
 
@@ -48,7 +48,7 @@ func TestAgentContext(t *testing.T) {
 		var at attache.Place
 		var role attache.RoleID
 		r, err := tools.New(LedgerTools(Ledger{Windows: []string{"24h", "7d", "30d"}, Default: "7d",
-			Uses: func(_ context.Context, w string, p attache.Place, r attache.RoleID) (mind.Window, error) {
+			Uses: func(_ context.Context, w string, p attache.Place, r attache.RoleID) (carried.Window, error) {
 				window, at, role = w, p, r
 				return uses(), c.away
 			},

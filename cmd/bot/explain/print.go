@@ -13,6 +13,7 @@ import (
 	"attache/access"
 	"attache/constitution"
 	"attache/contexts"
+	"attache/gateway/carried"
 	"attache/gateway/mind"
 	"attache/internal/brain"
 )
@@ -92,7 +93,7 @@ func (x *Answer) carry(p mind.Preview) {
 }
 
 // whyLinked tells every link that led to a context, and what its budget left out.
-func whyLinked(c mind.CarriedRecord) string {
+func whyLinked(c carried.Record) string {
 	var whys []string
 	for i, m := range c.Links {
 		if why := m.Why; i == 0 {

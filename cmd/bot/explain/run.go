@@ -8,6 +8,7 @@ import (
 
 	"attache"
 	"attache/contexts"
+	"attache/gateway/mind"
 	"attache/heartbeat"
 	"attache/internal/brainfile"
 	"attache/origins"
@@ -89,16 +90,7 @@ func (d *dryRun) last(x *Answer) (*attache.Origin, string) {
 	if d.place.Chat == 0 {
 		return nil, ""
 	}
-	o, left, refusal := origins.ForSend(origins.Send{
-		Run: x.run, Role: x.Role, At: d.pin, To: d.pin, Admits: x.asked.Role.Admits,
-		Fact: func(id attache.ContextID) (attache.ContextFact, string) {
-			f, why := d.Brain.Contexts.File(id)
-			if f == nil {
-				return attache.ContextFact{}, why
-			}
-			return f.ContextFact, ""
-		},
-	})
+	o, left, refusal := origins.ForSend(mind.LastWords(d.Brain, x.run, x.Role, d.pin))
 	for _, l := range left {
 		d.note("what a reply brings back leaves out %s: %s", l.Entry, l.Why)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"attache"
 	"attache/gateway"
+	"attache/gateway/carried"
 	"attache/gateway/ledger"
 	"attache/gateway/mind"
 	"attache/internal/conversation"
@@ -75,13 +76,13 @@ func (b *Book) Turns(ctx context.Context, w io.Writer, chat attache.ChatID, limi
 	for i, t := range turns {
 		ids[i] = t.ID
 	}
-	carried, err := mind.Carried(ctx, b.db, ids...)
+	papers, err := carried.Of(ctx, b.db, ids...)
 	if err != nil {
 		return err
 	}
 	for _, t := range turns {
 		if _, err := fmt.Fprintln(w, strings.Join([]string{
-			fmt.Sprint(t.ID), t.Opened.UTC().Format(time.RFC3339), t.Place.String(), t.Kind, t.Status, took(t), attached(carried[t.ID]),
+			fmt.Sprint(t.ID), t.Opened.UTC().Format(time.RFC3339), t.Place.String(), t.Kind, t.Status, took(t), attached(papers[t.ID]),
 		}, "  ")); err != nil {
 			return err
 		}
@@ -90,7 +91,7 @@ func (b *Book) Turns(ctx context.Context, w io.Writer, chat attache.ChatID, limi
 }
 
 // attached names the contexts that a turn attached, "none" for none.
-func attached(records []mind.CarriedRecord) string {
+func attached(records []carried.Record) string {
 	var names []string
 	for _, r := range records {
 		if r.Status == "attached" {
@@ -106,13 +107,13 @@ func attached(records []mind.CarriedRecord) string {
 // turnRecord is the JSON form of one turn (interface § 1).
 type turnRecord struct {
 	ledger.Record
-	Epoch    string               `json:"epoch"`
-	Session  int64                `json:"session,omitempty"`
-	Calls    []callRecord         `json:"calls"`
-	Contexts []mind.CarriedRecord `json:"contexts"`
-	Requests []requestRecord      `json:"requests"`
-	Tools    []mind.CallRecord    `json:"tools"`
-	Parts    map[string]string    `json:"prompt,omitempty"` // session and turn snapshot and input, as they were sent
+	Epoch    string            `json:"epoch"`
+	Session  int64             `json:"session,omitempty"`
+	Calls    []callRecord      `json:"calls"`
+	Contexts []carried.Record  `json:"contexts"`
+	Requests []requestRecord   `json:"requests"`
+	Tools    []mind.CallRecord `json:"tools"`
+	Parts    map[string]string `json:"prompt,omitempty"` // session and turn snapshot and input, as they were sent
 }
 
 type callRecord struct {
@@ -178,11 +179,11 @@ func (b *Book) turn(ctx context.Context, turn int64) (turnRecord, error) {
 		r.Calls = append(r.Calls, recordOf(call))
 		r.Requests = append(r.Requests, requestRecord{call.SHA256, call.Bytes})
 	}
-	carried, err := mind.Carried(ctx, b.db, turn)
+	papers, err := carried.Of(ctx, b.db, turn)
 	if err != nil {
 		return r, err
 	}
-	r.Contexts = append([]mind.CarriedRecord{}, carried[turn]...)
+	r.Contexts = append([]carried.Record{}, papers[turn]...)
 	r.Tools, err = mind.Calls(ctx, b.db, turn)
 	return r, err
 }

@@ -10,6 +10,7 @@ import (
 
 	"attache"
 	"attache/engage"
+	"attache/gateway/carried"
 	"attache/gateway/journal"
 	"attache/gateway/ledger"
 	"attache/gateway/mind"
@@ -51,11 +52,11 @@ func (s Records) Tell(ctx context.Context, r ledger.Record) (web.Turn, error) {
 	for _, c := range calls {
 		t.Calls, t.Role = append(t.Calls, shownCall(c)), c.Role
 	}
-	carried, err := mind.Carried(ctx, s.DB, r.ID)
+	papers, err := carried.Of(ctx, s.DB, r.ID)
 	if err != nil {
 		return t, err
 	}
-	for _, c := range carried[r.ID] {
+	for _, c := range papers[r.ID] {
 		t.Links = append(t.Links, web.Link{Context: string(c.Context), Entity: string(c.Entity), Link: string(c.Link),
 			Status: c.Status, Chars: c.Chars, Why: c.Why, Knob: c.Knob})
 	}

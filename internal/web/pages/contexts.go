@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"attache"
-	"attache/gateway/mind"
+	"attache/gateway/carried"
 )
 
 // contextsData is System → Context as its template shows it.
@@ -16,7 +16,7 @@ type contextsData struct {
 	Window   string
 	Windows  []string
 	Since    time.Time
-	Use      mind.Window
+	Use      carried.Window
 	Findings []Finding // of the doctor, that are about feature contexts
 	Wrong    string    // why there are none of them; empty: they are all
 }
@@ -25,7 +25,7 @@ type contextsData struct {
 type contextsJSON struct {
 	Name  string    `json:"window"`
 	Since time.Time `json:"since"`
-	mind.Window
+	carried.Window
 }
 
 // contexts is System → Context (text 1 § 5.1, row G8).
@@ -67,7 +67,7 @@ func linksOf(links map[attache.Link]int) []linked {
 }
 
 // cure says what can be done about a knob that kept a context out.
-func cure(f mind.Stubbed) string {
+func cure(f carried.Stubbed) string {
 	if strings.HasPrefix(f.Knob, "chars of ") {
 		return "its instructions alone are longer than that: raise it, or trim the context"
 	}

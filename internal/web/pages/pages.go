@@ -22,8 +22,8 @@ import (
 	"time"
 
 	"attache"
+	"attache/gateway/carried"
 	"attache/gateway/ledger"
-	"attache/gateway/mind"
 	"attache/internal/usage"
 	"attache/internal/web"
 )
@@ -37,7 +37,7 @@ type Sources struct {
 	Turns func(context.Context, ledger.Query) (turns []Turn, more bool, err error)
 	// Turn tells one turn; its record is what `attache turns ID --json` prints.
 	Turn     func(ctx context.Context, id int64) (t Told, ok bool, err error)
-	Contexts func(ctx context.Context, edges []time.Time) (mind.Window, error)
+	Contexts func(ctx context.Context, edges []time.Time) (carried.Window, error)
 	// Chats gives every place that is known, and whether there are more of them.
 	Chats func(ctx context.Context) (chats []Chat, more bool, err error)
 	Chat  func(ctx context.Context, p attache.Place) (c Chat, known bool, err error)

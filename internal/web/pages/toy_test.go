@@ -15,8 +15,8 @@ import (
 
 	"attache"
 	"attache/contexts"
+	"attache/gateway/carried"
 	"attache/gateway/ledger"
-	"attache/gateway/mind"
 	"attache/gateway/posts"
 	"attache/internal/usage"
 	"attache/internal/web"
@@ -32,7 +32,7 @@ type toy struct {
 	mu       sync.Mutex
 	turns    []pages.Turn // newest first
 	told     map[int64]pages.Told
-	window   mind.Window
+	window   carried.Window
 	chats    []pages.Chat
 	found    []pages.Finding
 	calls    func(edges []time.Time) []usage.Stretch
@@ -66,7 +66,7 @@ func (w *toy) sources() pages.Sources {
 			t, ok := w.told[id]
 			return t, ok, w.away
 		},
-		Contexts: func(context.Context, []time.Time) (mind.Window, error) { return w.window, w.away },
+		Contexts: func(context.Context, []time.Time) (carried.Window, error) { return w.window, w.away },
 		Chats:    func(context.Context) ([]pages.Chat, bool, error) { return w.chats, false, w.away },
 		Chat: func(_ context.Context, at attache.Place) (pages.Chat, bool, error) {
 			for _, c := range w.chats {
@@ -170,7 +170,7 @@ func scene() *toy {
 		if id%10 == 0 {
 			t.Kind, t.Run, t.From, t.Text = "heartbeat", "heartbeat:daily", "", "Write the digest of yesterday."
 		}
-		t.Contexts = []mind.CarriedRecord{{Context: "client", Feature: "agency", Entity: "acme", Link: attache.LinkChat, Status: "attached", Chars: 812},
+		t.Contexts = []carried.Record{{Context: "client", Feature: "agency", Entity: "acme", Link: attache.LinkChat, Status: "attached", Chars: 812},
 			{Context: "policy", Feature: "desk", Link: attache.LinkAlways, Status: "stub", Knob: "contexts.maxActive"}}
 		if id%3 == 0 {
 			t.Contexts = nil
@@ -178,14 +178,14 @@ func scene() *toy {
 		w.turns = append(w.turns, t)
 	}
 	w.told[120] = told(w.turns[0])
-	w.window = mind.Window{
-		Roles: []mind.RoleUse{
-			{Role: "account", Turns: 214, Contexts: []mind.ContextUse{
+	w.window = carried.Window{
+		Roles: []carried.RoleUse{
+			{Role: "account", Turns: 214, Contexts: []carried.ContextUse{
 				{Context: "client", Attached: 201, Share: .939, MeanChars: 812, Links: map[attache.Link]int{"chat": 180, "reply": 33}},
 				{Context: "policy", Attached: 12, Share: .056, Stubbed: 31, MeanChars: 4120, Links: map[attache.Link]int{"ask": 12}},
 				{Context: "shopping-list-of-the-whole-family", Stubbed: 4, Links: map[attache.Link]int{}}}},
-			{Role: "desk", Turns: 3, Contexts: []mind.ContextUse{}}},
-		Findings: []mind.Stubbed{{Finding: "context-stubbed", Context: "policy", Knob: "contexts.maxActive", Times: 31},
+			{Role: "desk", Turns: 3, Contexts: []carried.ContextUse{}}},
+		Findings: []carried.Stubbed{{Finding: "context-stubbed", Context: "policy", Knob: "contexts.maxActive", Times: 31},
 			{Finding: "context-stubbed", Context: "shopping-list-of-the-whole-family", Knob: "chars of features/home/list.context.md", Times: 1}},
 	}
 	acme := attache.EntityKey("acme")
@@ -247,13 +247,13 @@ func hostile() *toy {
 	at := attache.Place{Bot: "nova", Chat: -1001}
 	r := ledger.Record{ID: 1, Place: at, Kind: "hook", Run: long, Status: "failed", Why: long, Opened: w.now, Input: []attache.Message{{From: attache.Person{Name: long}, Text: long}}}
 	key := attache.EntityKey(long)
-	t := pages.Turn{Line: ledger.Line{Record: r, Title: long, From: long, Text: long}, Contexts: []mind.CarriedRecord{{Context: evil, Entity: key, Status: "attached", Links: []contexts.Made{}}}}
+	t := pages.Turn{Line: ledger.Line{Record: r, Title: long, From: long, Text: long}, Contexts: []carried.Record{{Context: evil, Entity: key, Status: "attached", Links: []contexts.Made{}}}}
 	w.turns = []pages.Turn{t}
 	w.told[1] = pages.Told{Record: r, Title: long, Sheet: web.Turn{ID: 1, Status: "failed", Why: long, Role: evil, Engaged: long,
 		Links: []web.Link{{Context: long, Entity: long, Link: evil, Status: "refused", Why: long, Knob: long}}, Prompt: []web.Message{{Role: evil, What: long, Text: long}},
 		Calls: []web.Call{{Model: long, Status: "500", Why: long}}, Tools: []web.Tool{{Name: long, Status: "done", Args: long, Result: long}}, Posts: []web.Post{{State: "refused", Text: long, Why: long}}}}
-	w.window = mind.Window{Roles: []mind.RoleUse{{Role: evil, Turns: 1, Contexts: []mind.ContextUse{{Context: attache.ContextID(long), Attached: 1, Links: map[attache.Link]int{evil: 1}}}}},
-		Findings: []mind.Stubbed{{Context: attache.ContextID(long), Knob: long, Times: 2}}}
+	w.window = carried.Window{Roles: []carried.RoleUse{{Role: evil, Turns: 1, Contexts: []carried.ContextUse{{Context: attache.ContextID(long), Attached: 1, Links: map[attache.Link]int{evil: 1}}}}},
+		Findings: []carried.Stubbed{{Context: attache.ContextID(long), Knob: long, Times: 2}}}
 	w.chats = []pages.Chat{{Place: at, Title: long, Why: long, Bindings: []pages.Binding{{Context: attache.ContextID(long), Key: key, Source: evil, Bots: []attache.BotID{evil}}},
 		Pin: map[attache.ContextID]*attache.EntityKey{attache.ContextID(long): &key}, Rule: &pages.Rule{Kind: evil, File: long, Role: evil, Engage: long}, Last: &r}}
 	w.found = []pages.Finding{{Level: "fail", Check: long, File: long, Line: 1, What: long, Do: long}, {Level: "warn", Check: "Feature contexts", What: long}}

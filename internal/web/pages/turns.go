@@ -8,16 +8,16 @@ import (
 	"strconv"
 
 	"attache"
+	"attache/gateway/carried"
 	"attache/gateway/ledger"
-	"attache/gateway/mind"
 	"attache/internal/web"
 )
 
 // Turn is a turn as a list shows it.
 type Turn struct {
 	ledger.Line
-	Role     attache.RoleID       `json:"role,omitempty"`
-	Contexts []mind.CarriedRecord `json:"contexts"`
+	Role     attache.RoleID   `json:"role,omitempty"`
+	Contexts []carried.Record `json:"contexts"`
 }
 
 // Attached gives what the turn attached, "client@acme" and so on.

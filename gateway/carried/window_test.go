@@ -1,4 +1,4 @@
-package mind_test
+package carried_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 
 	"attache"
 	"attache/gateway"
+	"attache/gateway/carried"
 	"attache/gateway/mind"
 	"attache/internal/conversation"
 	"attache/internal/store/storetest"
@@ -65,11 +66,11 @@ func TestWindow(t *testing.T) {
 		"an hour":             {edges: edges[1:3], want: `{"roles":[{"role":"desk","turns":1,"contexts":[{"context":"policy","attached":0,"share":0,"stubbed":1,"meanChars":0,"links":{}}]}],"findings":[{"finding":"context-stubbed","context":"policy","knob":"contexts.maxActive","times":1}]}`},
 		"nothing":             {edges: []time.Time{day.Add(48 * time.Hour), day.Add(72 * time.Hour)}, want: `{"roles":[],"findings":[]}`},
 	} {
-		all, err := mind.Stretches(ctx, db, talks, c.edges, c.bot, c.chat)
+		all, err := carried.Stretches(ctx, db, talks, c.edges, c.bot, c.chat)
 		if err != nil || len(all) != len(c.edges)-1 {
 			t.Fatal(name, len(all), err)
 		}
-		got, err := json.Marshal(mind.Sum(all, c.role))
+		got, err := json.Marshal(carried.Sum(all, c.role))
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s:\n%s, want\n%s", name, got, c.want)
 		}
