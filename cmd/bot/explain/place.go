@@ -60,7 +60,16 @@ func (d *dryRun) bound(ruled attache.Place) []attache.Binding {
 		d.unread = !d.Records.None
 		return out
 	}
-	ties, err := access.Look(d.Records.DB).At(d.ctx, d.place)
+	// A bot that has not heard of its group's new number is held by what stands there.
+	numbers, err := gateway.Numbers(d.ctx, d.Records.DB, d.place.Chat)
+	var ties []attache.Binding
+	if err == nil || unmade(err) {
+		places := []attache.Place{d.place}
+		for _, chat := range numbers[min(1, len(numbers)):] {
+			places = append(places, attache.Place{Bot: d.place.Bot, Chat: chat, Thread: d.place.Thread})
+		}
+		ties, err = access.Look(d.Records.DB).At(d.ctx, places...)
+	}
 	if err != nil && !unmade(err) {
 		d.unread = true
 		d.note("what tools bound here cannot be read: %v", err)
