@@ -124,12 +124,14 @@ func (l *Library) ReadingList(name string, o Options) (*ReadingList, error) {
 	if err != nil {
 		return nil, err
 	}
+	if entry.Private && entry.Broken == "" {
+		return nil, &attache.Error{Kind: attache.KindRefused, Say: name + " is private, so no agent reads it"}
+	}
 	o.Privileged = false
 	list, err := shelf.list(entry, o)
 	if err != nil {
 		return nil, err
 	}
-	list = list.Discreet()
 	list.ID = shelf.full(entry)
 	for i := range list.Items {
 		item := &list.Items[i]
@@ -139,11 +141,11 @@ func (l *Library) ReadingList(name string, o Options) (*ReadingList, error) {
 		}
 	}
 	for i, left := range list.Left {
-		if left.Why != WhyPrivate && left.Why != WhyDangling && left.Why != WhyOutside {
+		if left.Why != WhyDangling && left.Why != WhyOutside {
 			list.Left[i].Path = shelf.Name + "/" + left.Path
 		}
 	}
-	return list, nil
+	return list.Discreet(), nil
 }
 
 // Problems gives what keeps documents of the packs from being read: frontmatter that
@@ -177,3 +179,6 @@ func (w *Workspace) clashes() []Finding {
 	}
 	return l.found
 }
+
+// NameOf gives the name by which Find finds a document of a pack: <pack>/<id>.
+func (s *Shelf) NameOf(d *Document) string { return s.full(d) }

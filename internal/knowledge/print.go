@@ -33,25 +33,36 @@ func (l Left) Reason() string {
 	return s
 }
 
-// Discreet leaves the names of private documents out: they are counted, for a reader
-// who may not even know of them.
+// Discreet is the list for a model. The names of private documents are left out: they
+// are counted, for a reader who may not even know of them. Of a long list of what was
+// left out the first are named and the rest counted.
 func (l *ReadingList) Discreet() *ReadingList {
 	out, private := *l, 0
 	out.Left = nil
 	for _, left := range l.Left {
 		if left.Why == WhyPrivate {
 			private++
-			continue
+		} else {
+			out.Left = append(out.Left, left)
 		}
-		out.Left = append(out.Left, left)
 	}
-	switch {
-	case private == 1:
-		out.Left = append(out.Left, Left{Path: "1 document", Why: WhyPrivate})
-	case private > 1:
-		out.Left = append(out.Left, Left{Path: fmt.Sprintf("%d documents", private), Why: WhyPrivate})
+	if more := len(out.Left) - mostLeft; more > 0 {
+		out.Left = append(out.Left[:mostLeft:mostLeft], Left{Path: counted(more) + " more", Why: out.Left[mostLeft].Why, Detail: "and other reasons"})
+	}
+	if private > 0 {
+		out.Left = append(out.Left, Left{Path: counted(private), Why: WhyPrivate})
 	}
 	return &out
+}
+
+// mostLeft is how many files that were left out a model is told of by name.
+const mostLeft = 40
+
+func counted(n int) string {
+	if n == 1 {
+		return "1 document"
+	}
+	return fmt.Sprintf("%d documents", n)
 }
 
 // MarshalJSON gives the list for programs: its files in order, the total, whether
