@@ -33,9 +33,10 @@ func (p *program) builtTools() []tools.Owned {
 		{Owner: "internal/doctor", Tools: []attache.Tool{builtin.DoctorCheck(p.checkFor)}}}
 }
 
-// tools lists the SQL tools of the features that are switched on.
+// tools lists the tools that a brain brings: those of its knowledge, and the SQL tools of
+// the features that are switched on.
 func (p *program) tools(b *brain.Brain) []tools.Owned {
-	var all []tools.Owned
+	all := []tools.Owned{builtin.KnowledgeTools(b.Knowledge())}
 	found, _ := tools.SQLTools(b.Tree, p.execute) // their mistakes are the brain's problems
 	for _, t := range found {
 		if f, ok := b.Frame.Feature(t.Feature); ok && f.Enabled {
