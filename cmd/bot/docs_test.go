@@ -20,6 +20,7 @@ import (
 	example "attache/brain-example"
 	"attache/constitution"
 	"attache/internal/brain"
+	"attache/internal/doctor"
 	"attache/internal/store/storetest"
 	"attache/internal/telegramsim"
 	"attache/internal/tools"
@@ -49,7 +50,8 @@ func docPages(t *testing.T) map[string]string {
 // A file of a brain in a page: its path in a line of its own, and its text fenced.
 var shownFile = regexp.MustCompile("(?ms)^`([a-zA-Z./_-]+)`:\n\n```[a-z]*\n(.*?)^```")
 
-// The brains that the documents show load without a problem.
+// The brains that the documents show load without a problem, and the doctor has
+// nothing to say of their files.
 func TestDocumentedBrainsLoad(t *testing.T) {
 	all := docPages(t)
 	for page, files := range map[string]int{"../../README.md": 4, "../../docs/brain.md": 13} {
@@ -64,6 +66,9 @@ func TestDocumentedBrainsLoad(t *testing.T) {
 		if err != nil || len(problems) > 0 {
 			t.Errorf("the brain in %s: %v, %v", page, problems, err)
 			continue
+		}
+		for _, f := range doctor.Files(b, nil) {
+			t.Errorf("the brain in %s: %s", page, f)
 		}
 		soundSQL(t, b)
 	}
