@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"html"
 	"log/slog"
@@ -20,6 +21,7 @@ import (
 	example "attache/brain-example"
 	"attache/constitution"
 	"attache/internal/brain"
+	"attache/internal/builtin"
 	"attache/internal/doctor"
 	"attache/internal/store/storetest"
 	"attache/internal/telegramsim"
@@ -353,6 +355,53 @@ func manifestKeys(manifest reflect.Type) map[string][]string {
 		}
 	}
 	return out
+}
+
+// The table of built-in tools has each tool with its capability and its arguments, and
+// no tool that is not there.
+func TestDocumentedTools(t *testing.T) {
+	b, _, err := brain.Load(exampleBrain(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owned := slices.Concat(builtin.Tools(builtin.Deps{}).Tools, builtin.RoomTools(builtin.Rooms{}).Tools, builtin.LedgerTools(builtin.Ledger{}).Tools,
+		builtin.KnowledgeTools(b.Knowledge()).Tools, []attache.Tool{builtin.DoctorCheck(nil)})
+	_, table, _ := strings.Cut(docPages(t)["../../docs/brain.md"], "## Built-in tools")
+	table, _, _ = strings.Cut(table, "## State views")
+	documented := map[string][2]string{} // by name: arguments and capability
+	for _, row := range regexp.MustCompile("(?m)^\\| (`.+?\\)`) \\| `(.+?)` \\|").FindAllStringSubmatch(table, -1) {
+		for _, m := range regexp.MustCompile("`(\\w+)\\((.*?)\\)`").FindAllStringSubmatch(row[1], -1) {
+			documented[m[1]] = [2]string{strings.NewReplacer("?", "", "\\|", ", ").Replace(m[2]), row[2]}
+		}
+	}
+	for _, tool := range owned {
+		row, ok := documented[tool.Name]
+		delete(documented, tool.Name)
+		if !ok || row[1] != tool.Capability {
+			t.Errorf("%s, under %s, stands in docs/brain.md as %q", tool.Name, tool.Capability, row)
+		}
+		var schema struct {
+			Properties map[string]any `json:"properties"`
+		}
+		if err := json.Unmarshal(tool.Schema, &schema); err != nil {
+			t.Fatal(err)
+		}
+		args := strings.Split(row[0], ", ")
+		for name := range schema.Properties {
+			if !slices.Contains(args, name) && !slices.Contains(args, "…") {
+				t.Errorf("%s takes %s, and docs/brain.md does not say so: %q", tool.Name, name, args)
+			}
+		}
+		for _, name := range args {
+			if _, ok := schema.Properties[name]; !ok && name != "" && name != "…" {
+				t.Errorf("docs/brain.md says that %s takes %s", tool.Name, name)
+			}
+		}
+	}
+	delete(documented, "context_open") // the mind's own
+	for name := range documented {
+		t.Errorf("docs/brain.md tells of a tool %s, and there is none", name)
+	}
 }
 
 // What README tells to try in the demo after the beat: a message says which invoice it
