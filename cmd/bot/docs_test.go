@@ -357,6 +357,49 @@ func manifestKeys(manifest reflect.Type) map[string][]string {
 	return out
 }
 
+// The tables of keys have every key that the loader takes, and no other: its own words
+// on a key that it does not know are the list. Keys without effect stand at the page's
+// end.
+func TestDocumentedKeys(t *testing.T) {
+	page := docPages(t)["../../docs/brain.md"]
+	_, idle, _ := strings.Cut(page, "## Read, and without effect yet")
+	code := regexp.MustCompile("`([^`]+)`")
+	for _, c := range []struct{ head, file, text string }{
+		{"| key of a bot |", "constitution/access.yaml", "bots:\n  nova: { zzzzzzzz: 1 }\n"},
+		{"| key of a rule |", "constitution/access.yaml", "bots:\n  nova:\n    chats:\n      \"tg:chat:-1\": { role: r, zzzzzzzz: 1 }\n"},
+		{"## A role: ", "features/f/r.agent.md", "---\nzzzzzzzz: 1\n---\n"},
+		{"## A context: ", "features/f/c.context.md", "---\nwhen: [ask]\nzzzzzzzz: 1\n---\n"},
+		{"## A heartbeat: ", "features/f/h.heartbeat.md", "---\ncron: 0 9 * * *\nagent: r\nzzzzzzzz: 1\n---\n"},
+		{"## A SQL tool: ", "features/f/t.tool.md", "---\ndescription: d\ncapability: a:b\nrisk: safe\nsql: select 1\nzzzzzzzz: 1\n---\n"},
+	} {
+		_, table, _ := strings.Cut(page, c.head)
+		if !strings.HasPrefix(c.head, "|") {
+			_, table, _ = strings.Cut(table, "| key | default |")
+		}
+		table, _, _ = strings.Cut(table, "\n\n")
+		var told []string
+		for _, row := range regexp.MustCompile(`(?m)^\| (.+?) \|`).FindAllStringSubmatch(table, -1) {
+			for _, m := range code.FindAllStringSubmatch(row[1], -1) {
+				told = append(told, m[1])
+			}
+		}
+		_, problems, err := brain.Load(brainFiles(t, map[string]string{c.file: c.text}), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(problems, func(p attache.Problem) bool { return strings.Contains(p.What, "zzzzzzzz") })
+		if at < 0 {
+			t.Fatalf("%s takes the key: %v", c.file, problems)
+		}
+		_, list, _ := strings.Cut(problems[at].Do, "the right ones are ")
+		taken := slices.DeleteFunc(strings.Split(list, ", "), func(key string) bool { return strings.Contains(idle, "`"+key+"`") })
+		slices.Sort(told)
+		if slices.Sort(taken); !slices.Equal(told, taken) {
+			t.Errorf("%s\nthe loader takes %s\ndocs/brain.md says %s", c.head, taken, told)
+		}
+	}
+}
+
 // The table of built-in tools has each tool with its capability and its arguments, and
 // no tool that is not there.
 func TestDocumentedTools(t *testing.T) {
