@@ -17,7 +17,7 @@ type Document struct {
 	Title   string // its first heading
 	Summary string // its `description`
 	Profile string // note unless it says otherwise
-	Private bool   // share: private, or a word that is none of public, org and private
+	Private bool   // share: private, or nobody knows because share or ods is wrong
 	Broken  string // why its frontmatter cannot be read, "" when it can: it may be private
 
 	file  *brainfile.File
@@ -126,7 +126,8 @@ func (r *read) top(n brainfile.Node) {
 		case slices.Contains(policyKeys(), key):
 			r.say("PLACE-003", LevelError, p.Key, fmt.Sprintf("%s is a key of the workspace", key), "move it to ods.toml")
 		case slices.Contains(engineKeys(), key) && key != "id":
-			r.say("PLACE-002", LevelError, p.Key, fmt.Sprintf("%s has no effect here", key), "move it under ods:")
+			r.say("PLACE-002", LevelError, p.Key, fmt.Sprintf("%s stands outside of ods", key), "move it under ods:")
+			r.private = r.private || key == "share" && r.text(p) == "private" // it was meant to be
 		}
 	}
 }
@@ -135,6 +136,7 @@ func (r *read) top(n brainfile.Node) {
 func (r *read) engine(n brainfile.Node, at brainfile.Word) {
 	if !n.IsMap() {
 		r.say("KEY-002", LevelError, at, "ods must be keys with values", "write them below it, indented")
+		r.private = true // nobody knows what it was to say
 		return
 	}
 	for _, p := range r.pairs(n) {
@@ -147,7 +149,7 @@ func (r *read) engine(n brainfile.Node, at brainfile.Word) {
 			r.oneOf(p, "ENUM-001", statuses())
 		case "share":
 			word := r.oneOf(p, "ENUM-002", shares())
-			r.private = word != "public" && word != "org"
+			r.private = r.private || word != "public" && word != "org"
 		case "depends":
 			r.depends = r.texts(p)
 		case "related":
@@ -173,6 +175,8 @@ func (r *read) unknown(key brainfile.Word, known []string, under string) {
 		r.say("PLACE-001", LevelWarning, key, key.Text+" stands under ods", "move it to the top of the frontmatter")
 	case slices.Contains(policyKeys(), key.Text):
 		r.say("PLACE-003", LevelError, key, key.Text+" is a key of the workspace", "move it to ods.toml")
+	case under == "ods" && slices.Contains(contextKeys(), strings.ReplaceAll(key.Text, "_", "-")):
+		r.say("KEY-001", LevelWarning, key, key.Text+" has no effect here", "write it under ods.context as "+strings.ReplaceAll(key.Text, "_", "-"))
 	default:
 		r.say("KEY-001", LevelWarning, key, fmt.Sprintf("the key %q is not known under %s", key.Text, under), brainfile.Suggest(key.Text, known, "remove it"))
 	}

@@ -49,7 +49,7 @@ func (l *Library) Find(name string) (*Shelf, *Document, error) {
 	plain := strings.Trim(strings.ToLower(strings.TrimSpace(name)), "/")
 	for _, find := range []func(*Shelf, *Document) bool{
 		func(s *Shelf, d *Document) bool {
-			return s.full(d) == plain || s.Name+"/"+strings.ToLower(d.Path) == plain
+			return s.full(d) == plain || strings.ToLower(s.Name+"/"+d.Path) == plain
 		},
 		func(s *Shelf, d *Document) bool { return s.selector(d) == dotted(plain) },
 		func(_ *Shelf, d *Document) bool { return d.ID == plain },

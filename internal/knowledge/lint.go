@@ -46,9 +46,9 @@ func OK(found []Finding) bool {
 
 // Lint says everything that is wrong, by file, line and column.
 func (w *Workspace) Lint() []Finding {
-	l := lint{Workspace: w, used: map[string]bool{}}
+	l := lint{Workspace: w, used: map[string]bool{}, names: namesIn(w.paths)}
 	l.found = slices.Clone(w.found)
-	l.ignores(w.marker, words(w.ignored))
+	l.ignores(w.marker, w.places)
 	for _, d := range w.docs {
 		l.found = append(l.found, d.found...)
 		l.clash(d)
@@ -66,6 +66,25 @@ type lint struct {
 	*Workspace
 	found []Finding
 	used  map[string]bool // whether an ignore rule matches anything
+	names map[string]bool // every segment of every path, as rules name them
+	hints int             // how often the nearest name was looked for
+}
+
+// mostHints bounds the search for nearest names, which looks at every name each time.
+const mostHints = 50
+
+// namesIn lists the segments of paths, those of documents also without .md.
+func namesIn(paths []string) map[string]bool {
+	out := make(map[string]bool, 2*len(paths))
+	for _, p := range paths {
+		for _, s := range segments(p) {
+			out[s] = true
+		}
+		if isDocument(p) {
+			out[path.Base(pathID(p))] = true
+		}
+	}
+	return out
 }
 
 func (l *lint) say(f *brainfile.File, at brainfile.Word, rule string, level Level, what, do string) {
@@ -137,6 +156,9 @@ func (l *lint) hint(d *Document, ref string) string {
 	if at, why := l.asset(d, ref, true); why == "" && !isDocument(at) {
 		return "a file that is no document goes under context.load"
 	}
+	if l.hints++; l.hints > mostHints {
+		return "write its path or its id, or take it out"
+	}
 	if near := l.nearest(pathID(path.Clean(strings.ToLower(ref)))); near != "" {
 		return strings.TrimPrefix(near, "; ")
 	}
@@ -144,20 +166,16 @@ func (l *lint) hint(d *Document, ref string) string {
 }
 
 func (l *lint) nearFile(d *Document, ref string) string {
-	base := path.Base(ref)
-	var names []string
-	for _, p := range l.paths {
-		if abs := len(path.Base(p)) - len(base); abs < 3 && abs > -3 {
-			names = append(names, p)
-		}
+	if l.hints++; l.hints > mostHints {
+		return "write its path from the folder of the document"
 	}
-	want := path.Join(path.Dir(d.Path), ref)
-	for _, p := range names {
+	base, want := path.Base(ref), path.Join(path.Dir(d.Path), ref)
+	for _, p := range l.paths {
 		if path.Base(p) == base && p != want {
 			return "did you mean " + p + "?"
 		}
 	}
-	if near := brainfile.Nearest(want, names); near != "" {
+	if near := brainfile.Nearest(want, l.paths); near != "" {
 		return "did you mean " + near + "?"
 	}
 	return "write its path from the folder of the document"
@@ -188,22 +206,14 @@ func (l *lint) ignores(f *brainfile.File, rules []brainfile.Word) {
 	for _, rule := range rules {
 		hit, known := l.used[rule.Text]
 		if !known {
-			hit = slices.ContainsFunc(l.paths, func(p string) bool { return matches([]string{rule.Text}, p) != "" })
+			known := !slices.ContainsFunc(segments(rule.Text), func(s string) bool { return !l.names[s] })
+			hit = known && slices.ContainsFunc(l.paths, func(p string) bool { return matches([]string{rule.Text}, p) != "" })
 			l.used[rule.Text] = hit
 		}
 		if !hit {
 			l.say(f, rule, "CONTEXT-003", LevelWarning, fmt.Sprintf("ignore names %q, and there is no such file or folder", rule.Text), "write whole names of folders or files, or take it out")
 		}
 	}
-}
-
-// words makes places of rules whose lines are not known.
-func words(texts []string) []brainfile.Word {
-	out := make([]brainfile.Word, len(texts))
-	for i, t := range texts {
-		out[i].Text = t
-	}
-	return out
 }
 
 // rings tells of each way in which depends leads back to where it began.

@@ -91,7 +91,7 @@ func (w *Workspace) ReadingList(query string, o Options) (*ReadingList, error) {
 
 // list makes the list of a document.
 func (w *Workspace) list(entry *Document, o Options) (*ReadingList, error) {
-	k := &walk{Workspace: w, Options: o, entry: entry, rules: rulesOf(w, entry), known: map[string]*pick{}}
+	k := &walk{Workspace: w, Options: o, entry: entry, rules: rulesOf(w, entry), known: map[string]*pick{}, said: map[[2]string]bool{}}
 	if why, detail := k.barred(entry); why != "" {
 		return nil, refusal(entry, why, detail)
 	}
@@ -144,6 +144,7 @@ type walk struct {
 	known map[string]*pick // by path
 	picks []*pick          // in the order in which they were found, the entry first
 	left  []Left
+	said  map[[2]string]bool // path and reason of each that is left
 }
 
 func (k *walk) add(p *pick) *pick {
@@ -154,7 +155,8 @@ func (k *walk) add(p *pick) *pick {
 
 // leave notes what stays out, once for each path and reason.
 func (k *walk) leave(l Left) {
-	if !slices.ContainsFunc(k.left, func(o Left) bool { return o.Path == l.Path && o.Why == l.Why }) {
+	if same := [2]string{l.Path, string(l.Why)}; !k.said[same] {
+		k.said[same] = true
 		k.left = append(k.left, l)
 	}
 }
@@ -250,7 +252,7 @@ func (k *walk) tooDeep(from *Document, ref brainfile.Word, limit int) {
 		k.leave(Left{Path: d.Path, Why: why, Detail: detail})
 		return
 	}
-	k.leave(Left{Path: d.Path, Why: WhyDepth, Detail: fmt.Sprintf("more than %d steps away", limit)})
+	k.leave(Left{Path: d.Path, Why: WhyDepth, Detail: fmt.Sprintf("beyond max-depth %d", limit)})
 }
 
 // others takes in what the entry, and only the entry, names besides: related documents,

@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -22,6 +23,7 @@ func (w *Workspace) readMarker() {
 	seen := map[string]int{}
 	for _, s := range toml(w.marker.Text) {
 		first, twice := seen[s.key]
+		spec = spec || s.key == "spec" || s.key == "spec.version"
 		seen[s.key] = s.line
 		switch {
 		case s.wrong != "":
@@ -29,7 +31,6 @@ func (w *Workspace) readMarker() {
 		case twice:
 			say(s.line, fmt.Sprintf("%s stands here twice, first on line %d", s.key, first), "keep one of them")
 		case s.key == "spec" || s.key == "spec.version":
-			spec = true
 			if len(s.values) != 1 || s.list || strings.TrimSpace(s.values[0]) == "" {
 				say(s.line, s.key+" must be one version in quotes", `write spec = "0.1"`)
 			}
@@ -38,6 +39,9 @@ func (w *Workspace) readMarker() {
 				say(s.line, s.key+" must be a list of paths", `write ignore = ["archive/"]`)
 			}
 			w.ignored = append(w.ignored, s.values...)
+			for _, rule := range s.values {
+				w.places = append(w.places, brainfile.Word{Text: rule, Line: s.line, Col: 1})
+			}
 		case slices.Contains([]string{"custom_profiles", "profiles", "packs", "specs"}, s.key):
 			say(s.line, fmt.Sprintf("%s is not read here", s.key), "take it out: this program knows the standard profiles, and a brain's packs are its folders")
 		default:
@@ -95,7 +99,9 @@ func toml(text string) (out []setting) {
 	return out
 }
 
-// take reads a value.
+var number = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+
+// take reads a value. A version may be written as a number.
 func (s *setting) take(value string) {
 	inside, opens := strings.CutPrefix(value, "[")
 	if s.list = opens; opens {
@@ -104,6 +110,10 @@ func (s *setting) take(value string) {
 			s.wrong, s.do = "the list is never closed", "add a ] after its last entry"
 			return
 		}
+	}
+	if number.MatchString(inside) && !opens {
+		s.values = append(s.values, inside)
+		return
 	}
 	for rest := strings.TrimSpace(inside); rest != ""; {
 		text, after, ok := quoted(rest)

@@ -86,10 +86,11 @@ func (w *Workspace) asset(from *Document, ref string, root bool) (at, why string
 	if root {
 		tries = append(tries, path.Clean(ref))
 	}
-	why = "there is no such file"
+	if why = "there is no such file"; climbs(tries[0]) {
+		why = "it leads out of the workspace"
+	}
 	for _, at := range tries {
 		if climbs(at) {
-			why = "it leads out of the workspace"
 			continue
 		}
 		switch w.src.kind(at) {

@@ -18,6 +18,7 @@ import (
 type Workspace struct {
 	src     source
 	ignored []string             // the rules of ods.toml
+	places  []brainfile.Word     // the same, with their lines
 	marker  *brainfile.File      // ods.toml; nil for none
 	paths   []string             // every file, sorted
 	docs    []*Document          // by path; those that ods.toml ignores are not among them

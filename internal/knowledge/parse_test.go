@@ -1,0 +1,155 @@
+package knowledge
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"attache/internal/brainfile"
+)
+
+// Whatever stands in a document or in ods.toml, reading, lint and lists end, and each
+// finding has a place, a rule and a sentence.
+func FuzzRead(f *testing.F) {
+	f.Add("---\nods: { id: x, depends: [a, ../b.md, a.md], context: { load: [ods.toml], ignore: [/] } }\n---\n# A\n", "spec = \"0.1\"\nignore = [\"x\", # y\n 'z']\n")
+	f.Add("---\nods:\n  code: [{ path: x:L1 }]\n  share: private\n  share: public\n---\n", "[spec]\nversion = 1")
+	f.Add("---\nods: [[[\n---", "ignore = [\"a\\\"b\", \"c\"")
+	f.Add("\ufeff---\r\ndescription: x\r\n---\r\n", "= = [ ] \"")
+	f.Fuzz(func(t *testing.T, text, marker string) {
+		w := Read(fstest.MapFS{"a.md": {Data: []byte(text)}, "sub/b.md": {Data: []byte(text)}, "ods.toml": {Data: []byte(marker)}}, false)
+		for _, found := range w.Lint() {
+			if found.File == "" || found.Rule == "" || found.What == "" || found.Level != LevelError && found.Level != LevelWarning {
+				t.Fatalf("a finding says too little: %+v", found)
+			}
+		}
+		for _, query := range []string{"a.md", "sub/b", text} {
+			list, err := w.ReadingList(query, Options{WithCode: true, WithRelated: true, MaxTokens: 50})
+			if (list == nil) == (err == nil) {
+				t.Fatalf("a list and an error, or neither: %v, %v", list, err)
+			}
+			if err == nil && list.Total > 50 {
+				t.Fatalf("%d tokens are more than 50", list.Total)
+			}
+		}
+	})
+}
+
+// row K1
+func TestPacksNeedNoMarker(t *testing.T) {
+	w := Read(fstest.MapFS{"a.md": {Data: []byte("# A\n")}}, true)
+	if found := w.Lint(); len(found) > 0 {
+		t.Errorf("lint says %v", found)
+	}
+}
+
+// Tokens are those of o200k, whatever the text is made of; no text takes long.
+func TestTokens(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 0, "hello world": 2, "# Tokens\n": 3, "<|endoftext|>": 7, "\n \n \n": 3,
+	} {
+		if got := Tokens(text); got != want {
+			t.Errorf("%q has %d tokens, want %d", text, got, want)
+		}
+	}
+	start := time.Now()
+	for _, unit := range []string{"\n ", "\t", "a", "漢", "!\n", "\u00a0\n"} {
+		if Tokens(strings.Repeat(unit, 200_000/len(unit))) == 0 {
+			t.Errorf("%q many times has no tokens", unit)
+		}
+	}
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// Slices of long white space are a token off at most at each cut.
+func TestTokensOfBlanks(t *testing.T) {
+	short := strings.Repeat(" \n", longestBlank/2-1)
+	if a, b := Tokens(short+"x"), Tokens(short+"x"+short+"x"); b < 2*a-2 || b > 2*a+2 {
+		t.Errorf("%d and twice that is %d", a, b)
+	}
+}
+
+func packs(t *testing.T, files ...string) *Library {
+	t.Helper()
+	var all []*brainfile.File
+	folders := map[string]bool{}
+	for i := 0; i < len(files); i += 2 {
+		all = append(all, brainfile.New(files[i], []byte(files[i+1])))
+		parts := strings.Split(files[i], "/")
+		n := 2
+		if parts[0] == "packages" {
+			n = 5
+		}
+		folders[strings.Join(parts[:n], "/")] = true
+	}
+	var list []string
+	for folder := range folders {
+		list = append(list, folder)
+	}
+	return NewLibrary(brainfile.Of(all...), list)
+}
+
+// row K1
+func TestFindInPacks(t *testing.T) {
+	l := packs(t,
+		"knowledge/Shop/returns.md", "# R\n", "knowledge/Shop/sub/late-fees.md", "---\nods: { id: fees }\n---\n", "knowledge/house/returns.md", "",
+		"packages/acme/kit/knowledge/docs/setup.md", "# S\n", "knowledge/Shop/secret.md", "---\nods: { share: private }\n---\n")
+	for name, want := range map[string]string{
+		"shop/returns": "Shop/returns.md", "Shop/Returns": "Shop/returns.md", "shop/fees": "Shop/sub/late-fees.md", "fees": "Shop/sub/late-fees.md",
+		"Shop/sub/late-fees.md": "Shop/sub/late-fees.md", "lib.shop.sub.late_fees": "Shop/sub/late-fees.md", "lib.house.returns": "house/returns.md",
+		"acme/kit/docs/setup": "acme/kit/docs/setup.md", "pkg.acme.kit.knowledge.docs.setup": "acme/kit/docs/setup.md", "setup": "acme/kit/docs/setup.md",
+		"returns":      `"returns" means Shop/returns.md or house/returns.md; write <pack>/<id>`,
+		"shop/retruns": `there is no document "shop/retruns" in the knowledge; did you mean shop/returns?`,
+		"":             `there is no document "" in the knowledge; the right ones are acme/kit/docs/setup, house/returns, shop/fees, shop/returns`,
+	} {
+		s, d, err := l.Find(name)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
+			got = s.Name + "/" + d.Path
+		}
+		if got != want {
+			t.Errorf("%q gives %s, want %s", name, got, want)
+		}
+	}
+	if list, err := l.ReadingList("shop/secret", Options{Privileged: true}); err == nil {
+		t.Errorf("a private document is given:\n%s", list)
+	}
+}
+
+// row K6
+func TestSearch(t *testing.T) {
+	l := packs(t,
+		"knowledge/a/returns.md", "---\ndescription: Bring it back.\n---\n# Returns\n\nWithin thirty days.\n",
+		"knowledge/a/days.md", "# Days\n\nA day. A day. A returned day. Days, days, days, thirty days.\n",
+		"knowledge/a/secret.md", "---\nods: { share: private }\n---\n# Returns\n",
+		"knowledge/a/broken.md", "---\nods: [\n---\n# Returns\n",
+		"knowledge/b/cjk.md", "# 退货\n\n三十天内可以退货。\n")
+	for query, want := range map[string]string{
+		"returns":           "a/returns",
+		"RETURN":            "a/returns a/days",
+		"thirty returns":    "a/returns a/days",
+		"days":              "a/days a/returns",
+		"back":              "a/returns",
+		"货":                 "b/cjk",
+		"nothing like this": "",
+		" - ":               "",
+	} {
+		var got []string
+		for _, h := range l.Search(query, "") {
+			got = append(got, h.Name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q finds %v, want %s", query, got, want)
+		}
+	}
+	if h := l.Search("thirty", "A"); len(h) != 2 || h[1].Line != "Within thirty days." {
+		t.Errorf("%+v", h)
+	}
+	if h := l.Search("thirty", "b"); len(h) != 0 {
+		t.Errorf("%+v", h)
+	}
+}
