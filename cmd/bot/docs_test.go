@@ -392,7 +392,7 @@ func TestDocumentedKeys(t *testing.T) {
 			t.Fatalf("%s takes the key: %v", c.file, problems)
 		}
 		_, list, _ := strings.Cut(problems[at].Do, "the right ones are ")
-		taken := slices.DeleteFunc(strings.Split(list, ", "), func(key string) bool { return strings.Contains(idle, "`"+key+"`") })
+		taken := slices.DeleteFunc(strings.Split(list, ", "), func(key string) bool { return !slices.Contains(told, key) && strings.Contains(idle, "`"+key+"`") })
 		slices.Sort(told)
 		if slices.Sort(taken); !slices.Equal(told, taken) {
 			t.Errorf("%s\nthe loader takes %s\ndocs/brain.md says %s", c.head, taken, told)
