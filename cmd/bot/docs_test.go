@@ -14,7 +14,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"attache"
 	example "attache/brain-example"
 	"attache/internal/brain"
 	"attache/internal/doctor"
