@@ -105,6 +105,7 @@ func bans() []ban {
 		{what: "modernc.org/quickjs", doors: []string{"internal/script"}, why: "brain code runs in one place, under its limits"},
 		{what: "github.com/robfig/cron/v3", doors: []string{"heartbeat"}, why: "only beats have slots"},
 		{what: "github.com/modelcontextprotocol/go-sdk", doors: []string{"internal/tools"}, why: "an MCP server is a tool like any other"},
+		{what: "github.com/tiktoken-go/tokenizer", doors: []string{"internal/knowledge"}, why: "tokens are counted in one way"},
 		{what: "github.com/alecthomas/kong", doors: []string{"cmd/bot"}, why: "flags belong to the command"},
 		{what: "github.com/rogpeppe/go-internal", doors: []string{}, why: "scripts are for tests"},
 		{what: "github.com/google/go-cmp", doors: []string{}, why: "it panics by design; tests only"},

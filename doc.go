@@ -99,6 +99,7 @@
 //   - internal/conversation: what is said in a place, kept as the bytes that were sent and replayed as those
 //   - internal/knowledge: folders of documents: read, linted, and cut into the short list that is read for one of them
 //   - internal/tools: the one door to every tool: who may call it, whether its arguments fit, what comes back
+//   - internal/knowledge: folders of documents, and what is to be read for one, in order and within a number of tokens
 //   - internal/usage: what each exchange with a model took and cost
 //
 // Between the floors:
