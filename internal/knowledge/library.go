@@ -12,6 +12,13 @@ import (
 // Library is every pack of a brain. It never changes.
 type Library struct {
 	packs []*Shelf
+	names [3]map[string][]place // by <pack>/<id> and <pack>/<path>, by selector, by id
+}
+
+// place is a document in its pack.
+type place struct {
+	shelf *Shelf
+	doc   *Document
 }
 
 // Shelf is one pack of a brain with its name: that of its folder, for a pack of a
@@ -31,7 +38,30 @@ func NewLibrary(tree *brainfile.Tree, folders []string) *Library {
 		l.packs = append(l.packs, &Shelf{Pack(tree, folder), name, folder})
 	}
 	slices.SortFunc(l.packs, func(a, b *Shelf) int { return strings.Compare(a.Name, b.Name) })
+	l.index()
 	return l
+}
+
+// index notes every name of every document.
+func (l *Library) index() {
+	for i := range l.names {
+		l.names[i] = map[string][]place{}
+	}
+	for _, s := range l.packs {
+		for _, d := range s.docs {
+			full := s.full(d)
+			l.note(0, full, place{s, d})
+			if at := strings.ToLower(s.Name + "/" + d.Path); at != full {
+				l.note(0, at, place{s, d})
+			}
+			l.note(1, s.selector(d), place{s, d})
+			l.note(2, d.ID, place{s, d})
+		}
+	}
+}
+
+func (l *Library) note(kind int, name string, at place) {
+	l.names[kind][name] = append(l.names[kind][name], at)
 }
 
 // Packs gives the packs by name.
@@ -47,38 +77,26 @@ func (l *Library) Packs() []*Shelf {
 // names come near, or which documents it might mean; none of them is private.
 func (l *Library) Find(name string) (*Shelf, *Document, error) {
 	plain := strings.Trim(strings.ToLower(strings.TrimSpace(name)), "/")
-	for _, find := range []func(*Shelf, *Document) bool{
-		func(s *Shelf, d *Document) bool {
-			return s.full(d) == plain || strings.ToLower(s.Name+"/"+d.Path) == plain
-		},
-		func(s *Shelf, d *Document) bool { return s.selector(d) == dotted(plain) },
-		func(_ *Shelf, d *Document) bool { return d.ID == plain },
-	} {
-		var shelves []*Shelf
-		var docs []*Document
-		for _, s := range l.Packs() {
-			for _, d := range s.docs {
-				if find(s, d) {
-					shelves, docs = append(shelves, s), append(docs, d)
-				}
-			}
+	for kind, key := range []string{plain, dotted(plain), plain} {
+		if l == nil {
+			break
 		}
-		if len(docs) == 1 {
-			return shelves[0], docs[0], nil
-		}
-		if len(docs) > 1 {
-			return nil, nil, &attache.Error{Kind: attache.KindNotFound, Say: fmt.Sprintf("%q means %s; write <pack>/<id>", name, among(shelves, docs))}
+		switch found := l.names[kind][key]; {
+		case len(found) == 1:
+			return found[0].shelf, found[0].doc, nil
+		case len(found) > 1:
+			return nil, nil, &attache.Error{Kind: attache.KindNotFound, Say: fmt.Sprintf("%q means %s; write <pack>/<id>", name, among(found))}
 		}
 	}
-	return nil, nil, &attache.Error{Kind: attache.KindNotFound, Say: fmt.Sprintf("there is no document %q in the knowledge; %s", name, brainfile.Suggest(plain, l.names(), "write it as <pack>/<id>"))}
+	return nil, nil, &attache.Error{Kind: attache.KindNotFound, Say: fmt.Sprintf("there is no document %q in the knowledge; %s", name, brainfile.Suggest(plain, l.known(), "write it as <pack>/<id>"))}
 }
 
 // among names documents of several packs, private ones left out.
-func among(shelves []*Shelf, docs []*Document) string {
+func among(found []place) string {
 	var names []string
-	for i, d := range docs {
-		if !d.Private {
-			names = append(names, shelves[i].Name+"/"+d.Path)
+	for _, at := range found {
+		if !at.doc.Private {
+			names = append(names, at.shelf.Name+"/"+at.doc.Path)
 		}
 	}
 	if len(names) == 0 {
@@ -88,8 +106,8 @@ func among(shelves []*Shelf, docs []*Document) string {
 	return strings.Join(slices.Compact(names), " or ")
 }
 
-// names lists what may be found, for suggestions.
-func (l *Library) names() (out []string) {
+// known lists what may be found, for suggestions.
+func (l *Library) known() (out []string) {
 	for _, s := range l.Packs() {
 		for _, d := range s.docs {
 			if !d.Private {
