@@ -30,7 +30,7 @@ func floors() []floor {
 		{"0", "the words everyone speaks", []string{"."}},
 		{"1", "the machines: database, journal, Telegram, models, scripts and files", []string{
 			"internal/store", "internal/engine", "internal/script", "internal/views/...",
-			"internal/model", "internal/telegram/...", "internal/brainfile", "internal/postgres", "internal/cliagent/...",
+			"internal/model", "internal/telegram/...", "internal/brainfile/...", "internal/postgres", "internal/cliagent/...",
 		}},
 		{"2", "the deciders: each owns one question and answers it from plain values", []string{
 			"access", "engage", "origins", "contexts", "hitl", "heartbeat", "constitution",

@@ -82,6 +82,7 @@
 //   - internal/telegram/updates: polling, webhook, and updates to messages
 //   - internal/telegram/richtext: an answer's Markdown to parts that Telegram takes
 //   - internal/brainfile: a brain's text files, read strictly: every mistake with line, column and the nearest right name
+//   - internal/brainfile/entity: what files of beats, hooks and scenarios have in common: role, place, reach, and what wakes one
 //   - internal/model: OpenAI-compatible models behind types of our own
 //   - internal/views: state views and the statements of SQL tools, over logins that may do little
 //   - internal/views/sql: the SQL of a brain's author: a tool's statement read, a schema.sql applied whole or not at all
@@ -93,6 +94,8 @@
 //   - engage: whether a message is for the bot, and when a burst of messages ends
 //   - origins: what a post remembers of why it was sent, and what a reply to it brings back
 //   - heartbeat: beats and their slots: when one is due, what was missed, and each fired once
+//   - internal/hooks: hooks, those in files of scenarios among them: what wakes one, and what its run does; none fires yet
+//   - internal/scenario: scenarios: what starts one, the task, and the pipeline beside it; none runs yet
 //   - contexts: which contexts a turn is linked to, what the budgets leave of them, and the bytes of its tail
 //   - constitution: MANIFEST.yaml, features, roles and principles: the brain's frame
 //   - internal/prompt: what a model reads, in an order whose front never changes
