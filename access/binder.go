@@ -174,8 +174,11 @@ func (b Binder) held(a Ask, ties []Tie) string {
 		return ""
 	}
 	bots := b.speakers(a.Spot)
-	if a.Bot != "" {
+	switch {
+	case a.Bot != "":
 		bots = []attache.BotID{a.Bot}
+	case len(bots) == 0: // its rule is gone or has a mistake; what is bound there outlives that
+		bots = b.Policy.order
 	}
 	for _, bot := range bots {
 		for _, thread := range b.threads(a, ties) {

@@ -207,6 +207,26 @@ func TestTiedTopicsAreOtherPlaces(t *testing.T) {
 	}
 }
 
+// What was bound in a chat outlives its rule, and so does what it keeps apart: from another
+// client's place it can be neither read nor taken away.
+func TestTiesOfAChatWithoutARule(t *testing.T) {
+	p, _, _ := Read(file("bots: { nova: { chats: { \"tg:chat:-1\": { role: nova, people: everyone, contexts: { client: acme } } } } }\n"), roles())
+	b := Binder{Policy: p, Known: []attache.ContextFact{{ID: "client", KeyKind: "client"}},
+		Absent:   func(attache.ContextID) string { return "none" },
+		Ruled:    func(at attache.Place) bool { return p.For(at, "").Ruled() },
+		Formerly: func(attache.ChatID) (attache.ChatID, bool) { return 0, false }}
+	ties := []Tie{{Spot: wholeOf(-2, ""), Context: "client", Key: "globex"}}
+	for _, at := range []Spot{wholeOf(-2, ""), topic(-2, 7, "")} {
+		why := b.Unbind(Ask{Spot: at, Context: "client", From: attache.Place{Bot: "nova", Chat: -1}}, ties)
+		if why == "" || strings.Contains(why, "globex") {
+			t.Errorf("%v, from another client's place: %q", at, why)
+		}
+	}
+	if why := b.Unbind(Ask{Spot: wholeOf(-2, ""), Context: "client"}, ties); why != "" {
+		t.Errorf("from no place: %q", why)
+	}
+}
+
 // A bot that has not heard of its group's move speaks under the old number, when the
 // ties have moved with another bot's notice: it is held by them all the same.
 func TestTiesThatMovedHoldTheOldNumber(t *testing.T) {
