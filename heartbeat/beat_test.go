@@ -12,6 +12,7 @@ import (
 	"attache"
 	"attache/internal/archivetest"
 	"attache/internal/brainfile"
+	"attache/internal/brainfile/entity"
 )
 
 func zone(t testing.TB, name string) *time.Location {
@@ -25,21 +26,20 @@ func zone(t testing.TB, name string) *time.Location {
 
 // frame is a brain with two bots, a role and a rule for one group.
 func frame() Frame {
-	return Frame{
-		Zone: time.UTC,
-		Off:  map[attache.FeatureID]bool{"off": true},
-		Roles: map[attache.RoleID]Standing{
+	return Frame{Zone: time.UTC, Frame: entity.Frame{
+		Off: map[attache.FeatureID]bool{"off": true},
+		Roles: map[attache.RoleID]entity.Standing{
 			"desk": {}, "books": {Why: "the role books is of the feature off, which is switched off"}, "broken": {Why: "the role broken does not load", Said: true},
 		},
 		Bots: []attache.BotID{"nova", "vega"},
-		Rule: func(p attache.Place) Standing {
+		Rule: func(p attache.Place) entity.Standing {
 			switch p.Chat {
 			case -1001:
-				return Standing{}
+				return entity.Standing{}
 			case -1002:
-				return Standing{Why: "a mistake silences the rule tg:chat:-1002 on line 9", Said: true}
+				return entity.Standing{Why: "a mistake silences the rule tg:chat:-1002 on line 9", Said: true}
 			}
-			return Standing{Why: fmt.Sprintf("constitution/access.yaml has no rule for %s", p.Chat)}
+			return entity.Standing{Why: fmt.Sprintf("constitution/access.yaml has no rule for %s", p.Chat)}
 		},
 		Body: func(file string, line int, body string) (string, []attache.Problem) {
 			if at := strings.Index(body, "{{ foo }}"); at >= 0 {
@@ -47,7 +47,7 @@ func frame() Frame {
 			}
 			return strings.ReplaceAll(body, "{{ args.company }}", "Acme"), nil
 		},
-	}
+	}}
 }
 
 // read reads beats; pairs are paths and texts.

@@ -7,6 +7,7 @@ import (
 	"attache"
 	"attache/heartbeat"
 	"attache/internal/brainfile"
+	"attache/internal/brainfile/entity"
 )
 
 // A beat on working days at nine and at two, quiet outside of its hours, over the
@@ -22,12 +23,12 @@ catchUp: skip
 ---
 Name the tickets that are late. If there are none, answer NOTHING.
 `))
-	beats, problems := heartbeat.Read(brainfile.Of(file), heartbeat.Frame{
-		Roles: map[attache.RoleID]heartbeat.Standing{"desk": {}},
+	beats, problems := heartbeat.Read(brainfile.Of(file), heartbeat.Frame{Frame: entity.Frame{
+		Roles: map[attache.RoleID]entity.Standing{"desk": {}},
 		Bots:  []attache.BotID{"nova"},
-		Rule:  func(attache.Place) heartbeat.Standing { return heartbeat.Standing{} },
+		Rule:  func(attache.Place) entity.Standing { return entity.Standing{} },
 		Body:  func(_ string, _ int, body string) (string, []attache.Problem) { return body, nil },
-	})
+	}})
 	fmt.Println(len(problems), "mistakes")
 	b := beats[0]
 	fmt.Println(b.ID, "posts in", b.Place)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+
+	"attache/internal/brainfile/entity"
 )
 
 // schedule is when a beat is due on the wall clock, wherever that hangs.
@@ -43,7 +45,7 @@ var clockRange = regexp.MustCompile(`^([0-9]{1,2}):([0-9]{2})-([0-9]{1,2}):([0-9
 func parseHours(text string) (window, string) {
 	m := clockRange.FindStringSubmatch(text)
 	if m == nil {
-		return window{}, fmt.Sprintf("hours does not take %q", brief(text))
+		return window{}, fmt.Sprintf("hours does not take %q", entity.Brief(text))
 	}
 	var at [4]int
 	for i := range at {
@@ -88,7 +90,7 @@ func parseCron(text string) (spec *cron.SpecSchedule, what, do string) {
 	example := "write minute, hour, day of the month, month and day of the week, as in 0 9 * * mon-fri"
 	switch {
 	case strings.HasPrefix(text, "@"):
-		return nil, fmt.Sprintf("cron does not take %q", brief(text)), example
+		return nil, fmt.Sprintf("cron does not take %q", entity.Brief(text)), example
 	case len(fields) == 6:
 		return nil, "cron has six fields and takes five, none of them for seconds", example
 	case len(fields) != len(known):
@@ -104,7 +106,7 @@ func parseCron(text string) (spec *cron.SpecSchedule, what, do string) {
 			ok = err == nil
 		}
 		if !ok {
-			return nil, fmt.Sprintf("%q is no %s of a cron", brief(fields[i]), f.name),
+			return nil, fmt.Sprintf("%q is no %s of a cron", entity.Brief(fields[i]), f.name),
 				"write " + f.takes + ", *, a list as in 1,4, a range as in 1-4, or a step as in */2"
 		}
 		fields[i] = read
@@ -112,7 +114,7 @@ func parseCron(text string) (spec *cron.SpecSchedule, what, do string) {
 	made, err := cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse(strings.Join(fields, " "))
 	spec, ok := made.(*cron.SpecSchedule)
 	if err != nil || !ok {
-		return nil, fmt.Sprintf("cron does not take %q", brief(text)), example
+		return nil, fmt.Sprintf("cron does not take %q", entity.Brief(text)), example
 	}
 	spec.Location = time.UTC
 	if leapYear := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC); spec.Next(leapYear).IsZero() {
@@ -191,13 +193,4 @@ func (s *schedule) within(w window) bool {
 	held.Hour = kept
 	s.spec = &held
 	return kept != 0
-}
-
-// brief cuts a text for a message.
-func brief(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 40 {
-		return string(r[:39]) + "…"
-	}
-	return s
 }

@@ -15,8 +15,7 @@
 //
 // Contexts are a library of their own, whose catalog and kinds of keys join the
 // prompt of each role that admits them. What belongs to another owner (beats,
-// hooks, scenarios, tools) is read by that owner's package from the same tree;
-// parse adds one line for each.
+// hooks, scenarios, tools) is read by that owner's package from the same tree.
 package brain
 
 import (
@@ -35,18 +34,22 @@ import (
 	"attache/contexts"
 	"attache/heartbeat"
 	"attache/internal/brainfile"
+	"attache/internal/hooks"
+	"attache/internal/scenario"
 	"attache/internal/tools"
 )
 
 // Brain is one state of a brain's files, understood.
 type Brain struct {
-	Dir      string          // as it was given
-	Tree     *brainfile.Tree // every text file
-	Frame    constitution.Frame
-	Policy   *access.Policy
-	Contexts *contexts.Library // every context that loads
-	Beats    []heartbeat.Beat  // by id, those that do not run among them
-	Version  string            // twelve hexadecimal digits; equal for equal texts in force
+	Dir       string          // as it was given
+	Tree      *brainfile.Tree // every text file
+	Frame     constitution.Frame
+	Policy    *access.Policy
+	Contexts  *contexts.Library // every context that loads
+	Beats     []heartbeat.Beat  // by id, those that do not run among them, as with the next two
+	Hooks     []hooks.Hook      // those in files of scenarios among them
+	Scenarios []scenario.Scenario
+	Version   string // twelve hexadecimal digits; equal for equal texts in force
 
 	accessFile *brainfile.File // the last access.yaml that could be used
 	shelf      *shelf
@@ -120,8 +123,7 @@ func (b *Brain) parse(last *Brain) []attache.Problem {
 		policy, _, _ = access.Read(b.accessFile, b.roles)
 	}
 	b.Policy = policy
-	b.Beats, more = heartbeat.Read(b.Tree, b.beatFrame())
-	problems = append(problems, more...)
+	problems = append(problems, b.entities()...)
 	b.Version = b.version()
 	return problems
 }
