@@ -159,8 +159,10 @@ func (l *lint) hint(d *Document, ref string) string {
 	if l.hints++; l.hints > mostHints {
 		return "write its path or its id, or take it out"
 	}
-	if near := l.nearest(pathID(path.Clean(strings.ToLower(ref)))); near != "" {
-		return strings.TrimPrefix(near, "; ")
+	for _, at := range []string{path.Join(path.Dir(d.Path), ref), path.Clean(ref)} {
+		if near := l.nearest(strings.TrimSuffix(strings.ToLower(at), ".md")); near != "" {
+			return strings.TrimPrefix(near, "; ")
+		}
 	}
 	return "write its path or its id, or take it out"
 }
