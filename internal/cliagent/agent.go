@@ -20,11 +20,15 @@ var ErrLost = errors.New("the agent has lost its session")
 
 var errSilent = errors.New("it has not answered start with its session")
 
-// mostNoise is how many lines of one turn may be no message.
+// mostNoise is how many lines of one turn, or between two, may be no message.
 const mostNoise = 10000
 
 // toldNoise is how many of them the log shows.
 const toldNoise = 20
+
+// mostShown is how many bytes of an answer may be shown before it is there: no answer
+// is longer than a line.
+const mostShown = longestLine
 
 // Agent is one process of a pool while its taker has it.
 type Agent struct {
@@ -90,7 +94,7 @@ func (a *Agent) Turn(ctx context.Context, t Turn, h Host) (Done, error) {
 	if err := a.queue(line); err != nil {
 		return Done{}, err
 	}
-	noise := 0
+	noise, shown := 0, 0
 	for {
 		l, err := a.next(ctx, &noise)
 		if err != nil {
@@ -98,6 +102,9 @@ func (a *Agent) Turn(ctx context.Context, t Turn, h Host) (Done, error) {
 		}
 		switch l.Type {
 		case "delta":
+			if shown += len(l.Text); shown > mostShown {
+				return Done{}, a.fault(fmt.Errorf("it shows an answer of more than %d bytes and does not end it", mostShown))
+			}
 			h.Delta(l.Text)
 		case "compacted":
 			a.compacted = true
@@ -107,6 +114,7 @@ func (a *Agent) Turn(ctx context.Context, t Turn, h Host) (Done, error) {
 				return Done{}, ErrLost
 			}
 		case "tool_call":
+			shown = 0 // what was said before a call is no part of the answer
 			if err := a.serve(l, h); err != nil {
 				return Done{}, err
 			}
@@ -222,7 +230,7 @@ func (a *Agent) idling() bool {
 		case raw, ok := <-a.proc.lines:
 			l, known := message(raw)
 			switch {
-			case !ok:
+			case !ok || n > mostNoise: // it may write for ever, and the pool waits
 				return false
 			case known && l.Type == "compacted":
 				a.compacted = true

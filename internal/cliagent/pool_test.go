@@ -202,6 +202,7 @@ func TestFaults(t *testing.T) {
 		{"dies", []agenttest.Step{{Do: "dies", Text: "key sk-1234567890 is no good"}}, "the agent agent: it ended in the middle of its work: exit status 3; its last words: key [secret] is no good"},
 		{"fails", []agenttest.Step{{Do: "fails", Text: "out of credit"}}, "the agent agent: it says: out of credit"},
 		{"long", []agenttest.Step{{Do: "writes", Text: long}}, "the agent agent: it wrote a line of more than 8388608 bytes"},
+		{"endless", []agenttest.Step{{Do: "floods", Text: "200000"}}, "the agent agent: it shows an answer of more than 8388608 bytes and does not end it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStage(t, Options{Secrets: []string{"sk-1234567890"}}, append(c.steps, agenttest.Step{Do: "says", Text: "well again"})...)
@@ -230,6 +231,18 @@ func TestNoise(t *testing.T) {
 	}
 	if n := strings.Count(s.log.String(), "no message"); n != toldNoise-1 || !strings.Contains(s.log.String(), `why="warming up"`) {
 		t.Errorf("%d lines in the log:\n%s", n, s.log)
+	}
+}
+
+// An agent that writes for ever between two turns does not hold the pool: it is ended.
+func TestNoiseBetweenTurns(t *testing.T) {
+	lines := make(chan []byte, mostNoise+1)
+	for range mostNoise + 1 {
+		lines <- []byte(`{"type":"delta","text":"x"}`)
+	}
+	a := &Agent{pool: &Pool{}, proc: &process{lines: lines, ended: make(chan struct{})}, log: slog.New(slog.DiscardHandler)}
+	if a.idling() {
+		t.Error("it goes on with the next turn")
 	}
 }
 
