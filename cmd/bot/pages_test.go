@@ -11,8 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"attache/cmd/bot/demo"
+	"attache/internal/store"
 	"attache/internal/store/storetest"
 	"attache/internal/telegramsim"
 	"attache/internal/web/webtest"
@@ -222,10 +224,32 @@ func TestPagesOfARunningProgram(t *testing.T) {
 	}
 }
 
+// age makes the origins of all posts older, once there are any: the post stands in the
+// chat a moment before its record does.
+func (d *desk) age(by time.Duration) {
+	d.t.Helper()
+	db, err := store.Open(d.t.Context(), d.dsn, store.Options{MaxConns: 1})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
+	defer cancel()
+	for {
+		tag, err := db.Pool().Exec(ctx, `update attache.message_origins set at = at - $1::interval`, by)
+		if err != nil {
+			d.t.Fatal("no post has an origin: ", err)
+		}
+		if tag.RowsAffected() > 0 {
+			return
+		}
+	}
+}
+
 // An owner's line goes into the chat from its page, and a reply to it quotes it as
 // such; a chat without a rule is told nothing.
 //
-// rows N5 (but shared context and approvals), C12 (a line of the chats page)
+// rows N5 (but shared context and approvals), C12 (a line of the chats page, at any age)
 func TestALineFromTheChatsPage(t *testing.T) {
 	d := openDesk(t)
 	c, _, ok := d.w.Find("dan", "acme")
@@ -262,6 +286,7 @@ func TestALineFromTheChatsPage(t *testing.T) {
 		t.Errorf("the chat shows %q", posts)
 	}
 	line := c.Room.Posts()[before]
+	d.age(10 * 365 * 24 * time.Hour) // far beyond messageOrigins.retentionDays
 	if _, err := c.Room.Send(telegramsim.Line{From: d.w.Person("dan").User, Text: "until when?", ReplyTo: line.ID}); err != nil {
 		t.Fatal(err)
 	}
