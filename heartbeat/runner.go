@@ -41,6 +41,11 @@ type Options struct {
 // is noticed. It costs a look at memory, none at the database.
 const longestSleep = time.Minute
 
+// mostAhead is how far the clock may be set back before what it showed until then counts
+// as wrong. Less is an hour that comes again, whose slots have been fired; more would
+// keep beats silent until the clock shows again what it showed by mistake.
+const mostAhead = time.Hour
+
 // Runner fires the slots of beats. It is one goroutine: Run.
 type Runner struct {
 	o       Options
@@ -104,6 +109,9 @@ func (r *Runner) look(ctx context.Context) time.Duration {
 	beats := r.running()
 	err := r.drop(ctx, beats)
 	for _, b := range beats {
+		if r.seen[b.ID].until.After(now.Add(mostAhead)) {
+			delete(r.seen, b.ID)
+		}
 		if err == nil && !r.idle(b, now) {
 			err = r.serve(ctx, b.ID, now)
 		}
@@ -231,6 +239,12 @@ func (r *Runner) step(ctx context.Context, tx store.Tx, id string, now time.Time
 	handled, err := lock(ctx, tx, id, now, since)
 	if err != nil {
 		return outcome{}, err
+	}
+	if handled.After(now.Add(mostAhead)) {
+		r.o.Log.Warn("the clock was ahead and has been set back; the slots of a beat go on from here", "part", "heartbeat:"+id, "why", "they were dealt with until "+handled.UTC().Format(time.RFC3339))
+		if handled, err = now.Add(-longestSleep), setBack(ctx, tx, id, now.Add(-longestSleep)); err != nil {
+			return outcome{}, err
+		}
 	}
 	edited := known && m.schedule != b.schedule()
 	from := handled

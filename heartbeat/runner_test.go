@@ -389,6 +389,37 @@ func TestMachineSlept(t *testing.T) {
 	h.expect("goes on", "x 30 13:00")
 }
 
+// A machine that began with a wrong clock is set right, while the process runs or before
+// it starts again: no beat is silent until the years have passed.
+//
+// row M1
+func TestTheClockWasAhead(t *testing.T) {
+	h := newHouse(t, named(t, "x", "cron: 0 * * * *"), named(t, "y", "cron: '30 9 * * *'"))
+	ahead := func(clock string) time.Time { return november(30, clock).AddDate(4, 0, 0) }
+	l := h.start(ahead("08:59:50"))
+	l.pass(t, ahead("09:00:00"))
+	l.asleep(t)
+	h.expect("ahead", "x 30 09:00")
+	l.leap(t, november(30, "08:59:50"))
+	l.reload(t)
+	l.pass(t, november(30, "10:00:00"))
+	l.asleep(t)
+	h.expect("set right", "x 30 09:00, y 30 09:30, x 30 10:00")
+	l.stop()
+	l = h.start(ahead("11:59:50"))
+	l.pass(t, ahead("12:00:00"))
+	l.asleep(t)
+	l.stop()
+	h.take()
+	l = h.start(november(30, "11:30:00"))
+	l.pass(t, november(30, "13:00:00"))
+	l.asleep(t)
+	h.expect("set right before a start", "x 30 12:00, x 30 13:00")
+	if n := h.said("has been set back"); n != 4 {
+		t.Errorf("the log says it %d times:\n%s", n, h.log.String())
+	}
+}
+
 // Two replicas and their restarts fire each slot once between them.
 //
 // row M1

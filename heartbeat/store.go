@@ -133,6 +133,14 @@ func handle(ctx context.Context, tx store.Tx, id string, handled time.Time) erro
 	return nil
 }
 
+// setBack puts a beat's mark where it should never have left: a clock was wrong.
+func setBack(ctx context.Context, tx store.Tx, id string, handled time.Time) error {
+	if _, err := tx.Exec(ctx, `update attache.beats set handled = $2 where id = $1`, id, handled); err != nil {
+		return fmt.Errorf("the slots of heartbeat:%s: %w", id, err)
+	}
+	return nil
+}
+
 // claim takes one slot of an entity. It is fresh when nobody has taken it before.
 func claim(ctx context.Context, tx store.Tx, kind, entity, slot string, s State, why string) (id int64, fresh bool, err error) {
 	err = tx.QueryRow(ctx, `
