@@ -53,7 +53,7 @@ func (c odsLintCommand) Run(io stdio) error {
 			errs++
 		}
 	}
-	fmt.Fprintf(io.err, "%d documents, %d errors, %d warnings\n", len(w.Documents()), errs, len(found)-errs)
+	fmt.Fprintf(io.err, "documents: %d, errors: %d, warnings: %d\n", len(w.Documents()), errs, len(found)-errs)
 	if !knowledge.OK(found) {
 		return errFindings
 	}

@@ -49,7 +49,7 @@ func shopDocuments() map[string]string {
 // row K2
 func TestOdsLint(t *testing.T) {
 	dir := odsWorkspace(t, shopDocuments())
-	if code, out, errs := ods(t, "lint"); code != 0 || out != "" || errs != "4 documents, 0 errors, 0 warnings\n" {
+	if code, out, errs := ods(t, "lint"); code != 0 || out != "" || errs != "documents: 4, errors: 0, warnings: 0\n" {
 		t.Errorf("a sound workspace: %d\n%s%s", code, out, errs)
 	}
 	if err := os.WriteFile("shop/bad.md", []byte("---\ntags: [a]\nods:\n  stauts: draft\n  depends: [recipts.md]\n---\n"), 0o644); err != nil {
@@ -58,7 +58,7 @@ func TestOdsLint(t *testing.T) {
 	const want = "shop/bad.md:4:3 KEY-001 warning: the key \"stauts\" is not known under ods; did you mean status?\n" +
 		"shop/bad.md:5:13 GRAPH-002 error: recipts.md names no document: there is no such document; did you mean shop/receipts?\n"
 	for _, args := range [][]string{{"lint"}, {"lint", dir}, {"lint", "."}, {"--brain", "elsewhere", "lint"}} {
-		if code, out, errs := ods(t, args...); code != 1 || out != want || !strings.Contains(errs, "5 documents, 1 errors, 1 warnings") {
+		if code, out, errs := ods(t, args...); code != 1 || out != want || !strings.Contains(errs, "documents: 5, errors: 1, warnings: 1") {
 			t.Errorf("%v: %d\n%s%s", args, code, out, errs)
 		}
 	}

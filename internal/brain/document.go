@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"attache"
+	"attache/contexts"
 	"attache/internal/brainfile"
 	"attache/internal/knowledge"
 	"attache/internal/prompt"
@@ -49,7 +50,7 @@ func (b *Brain) papers() []attache.Problem {
 			if d.Document == "" {
 				continue
 			}
-			if problem := b.paper(d.Document); problem != nil {
+			if problem := b.paper(d); problem != nil {
 				problem.File, problem.Line, problem.Col = f.Path, d.Line, d.Col
 				out = append(out, *problem)
 			}
@@ -58,8 +59,10 @@ func (b *Brain) papers() []attache.Problem {
 	return out
 }
 
-// paper says what is wrong with the name of a document, nil for nothing.
-func (b *Brain) paper(name string) *attache.Problem {
+// paper says why a document cannot be carried, nil when it can. Only where there is a
+// limit its tokens are counted.
+func (b *Brain) paper(data contexts.Data) *attache.Problem {
+	name := data.Document
 	_, d, err := b.Knowledge().Find(name)
 	switch {
 	case err != nil:
@@ -69,6 +72,12 @@ func (b *Brain) paper(name string) *attache.Problem {
 		return &attache.Problem{What: "the document " + name + " does not load: " + d.Broken, Do: "mend its frontmatter"}
 	case d.Private:
 		return &attache.Problem{What: "the document " + name + " is private, so no turn may carry it", Do: "set its ods.share to public or org, or take it out"}
+	case data.MaxTokens == nil:
+		return nil
+	}
+	if _, err := b.Knowledge().ReadingList(name, knowledge.Options{MaxTokens: *data.MaxTokens}); err != nil {
+		what, _, _ := strings.Cut(attache.Sentence(err), "; ")
+		return &attache.Problem{What: what, Do: "raise maxTokens, or split the document"}
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ func TestDocumentsOfContexts(t *testing.T) {
 		{"{ document: returns, maxTokens: 50 }", ""},
 		{"{ document: lib.shop.returns }", ""},
 		{"{ document: a/b/docs/setup }", ""},
+		{"{ document: shop/returns, maxTokens: 2 }", "features/f/f.context.md:4:5: returns.md alone has 3 tokens, and the limit is 2; raise maxTokens, or split the document"},
 		{"{ document: shop/retruns }", `features/f/f.context.md:4:5: there is no document "shop/retruns" in the knowledge; did you mean shop/returns?`},
 		{"{ document: shop/secret }", "features/f/f.context.md:4:5: the document shop/secret is private, so no turn may carry it; set its ods.share to public or org, or take it out"},
 		{"{ document: shop/broken }", "features/f/f.context.md:4:5: the document shop/broken does not load: "},

@@ -74,12 +74,12 @@ func (k papers) search(_ context.Context, _ attache.Call, args searchArgs) attac
 	if args.Limit < 1 || args.Limit > mostHits {
 		return attache.Refused(fmt.Sprintf("limit is %d; give 1 to %d", args.Limit, mostHits))
 	}
-	hits := k.Search(args.Query, args.Pack)
+	hits, more := k.Search(args.Query, args.Pack, args.Limit)
 	results := []any{}
-	for _, h := range hits[:min(len(hits), args.Limit)] {
+	for _, h := range hits {
 		results = append(results, map[string]any{"id": h.Name, "pack": h.Pack, "title": h.Title, "summary": h.Summary, "kind": h.Profile, "line": h.Line})
 	}
-	return attache.OK(map[string]any{"results": results, "more": len(hits) - len(results)})
+	return attache.OK(map[string]any{"results": results, "more": more})
 }
 
 // unknown is the sentence on a pack that there is not, "" for one that there is.

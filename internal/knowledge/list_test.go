@@ -73,8 +73,8 @@ func TestListsHold(t *testing.T) {
 			if !known || !bytes.HasSuffix(raw.Data, []byte(item.Text)) {
 				t.Fatalf("%s is not what stands there", item.Path)
 			}
-			if item.Tokens != Tokens(item.Text) {
-				t.Fatalf("%s has %d tokens, not %d", item.Path, Tokens(item.Text), item.Tokens)
+			if item.Tokens != count(item.Text) {
+				t.Fatalf("%s has %d tokens, not %d", item.Path, count(item.Text), item.Tokens)
 			}
 			if strings.Contains(string(raw.Data), "share: private") || strings.HasPrefix(item.Path, "old/") {
 				t.Fatalf("%s is for nobody", item.Path)

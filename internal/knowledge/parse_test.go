@@ -48,13 +48,13 @@ func TestTokens(t *testing.T) {
 	for text, want := range map[string]int{
 		"": 0, "hello world": 2, "# Tokens\n": 3, "<|endoftext|>": 7, "\n \n \n": 3,
 	} {
-		if got := Tokens(text); got != want {
+		if got := count(text); got != want {
 			t.Errorf("%q has %d tokens, want %d", text, got, want)
 		}
 	}
 	start := time.Now()
 	for _, unit := range []string{"\n ", "\t", "a", "漢", "!\n", "\u00a0\n"} {
-		if Tokens(strings.Repeat(unit, 200_000/len(unit))) == 0 {
+		if count(strings.Repeat(unit, 200_000/len(unit))) == 0 {
 			t.Errorf("%q many times has no tokens", unit)
 		}
 	}
@@ -66,7 +66,7 @@ func TestTokens(t *testing.T) {
 // Slices of long white space are a token off at most at each cut.
 func TestTokensOfBlanks(t *testing.T) {
 	short := strings.Repeat(" \n", longestBlank/2-1)
-	if a, b := Tokens(short+"x"), Tokens(short+"x"+short+"x"); b < 2*a-2 || b > 2*a+2 {
+	if a, b := count(short+"x"), count(short+"x"+short+"x"); b < 2*a-2 || b > 2*a+2 {
 		t.Errorf("%d and twice that is %d", a, b)
 	}
 }
@@ -139,17 +139,21 @@ func TestSearch(t *testing.T) {
 		" - ":               "",
 	} {
 		var got []string
-		for _, h := range l.Search(query, "") {
+		hits, _ := l.Search(query, "", 10)
+		for _, h := range hits {
 			got = append(got, h.Name)
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%q finds %v, want %s", query, got, want)
 		}
 	}
-	if h := l.Search("thirty", "A"); len(h) != 2 || h[1].Line != "Within thirty days." {
+	if h, more := l.Search("thirty", "A", 10); len(h) != 2 || more != 0 || h[1].Line != "Within thirty days." {
 		t.Errorf("%+v", h)
 	}
-	if h := l.Search("thirty", "b"); len(h) != 0 {
+	if h, more := l.Search("thirty", "", 1); len(h) != 1 || more != 1 {
+		t.Errorf("%+v and %d more", h, more)
+	}
+	if h, _ := l.Search("thirty", "b", 10); len(h) != 0 {
 		t.Errorf("%+v", h)
 	}
 }

@@ -32,13 +32,14 @@ const (
 // the words come first, then those where they stand more prominently, then by name. A
 // word that begins with a word of the query counts, and so does the other way round
 // for words of four letters or more. Private and broken documents are never found.
-func (l *Library) Search(query, pack string) []Hit {
+// The first most of them are given, and how many more there are.
+func (l *Library) Search(query, pack string, most int) (hits []Hit, more int) {
 	wanted := distinct(terms(query))
 	if len(wanted) == 0 {
-		return nil
+		return nil, 0
 	}
 	type scored struct {
-		Hit
+		place
 		words, score int
 	}
 	var found []scored
@@ -49,18 +50,17 @@ func (l *Library) Search(query, pack string) []Hit {
 		for _, d := range s.Open() {
 			words, score := d.score(wanted)
 			if words > 0 {
-				found = append(found, scored{s.hit(d, wanted), words, score})
+				found = append(found, scored{place{s, d}, words, score})
 			}
 		}
 	}
 	slices.SortStableFunc(found, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.words, a.words), cmp.Compare(b.score, a.score), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.words, a.words), cmp.Compare(b.score, a.score), cmp.Compare(a.shelf.full(a.doc), b.shelf.full(b.doc)))
 	})
-	out := make([]Hit, len(found))
-	for i, f := range found {
-		out[i] = f.Hit
+	for _, f := range found[:min(len(found), most)] {
+		hits = append(hits, f.shelf.hit(f.doc, wanted))
 	}
-	return out
+	return hits, len(found) - len(hits)
 }
 
 // Open gives the documents that anybody may read.

@@ -10,10 +10,10 @@ import (
 	"attache/internal/brainfile"
 )
 
-// Tokens counts a text in tokens of o200k (decisions § 8). The vocabulary takes 7 MB
+// count gives the size of a text in tokens of o200k (decisions § 8). The vocabulary takes 7 MB
 // and 40 ms the first time; the library keeps it for the process, so a program that
 // counts nothing pays nothing.
-func Tokens(text string) int {
+func count(text string) int {
 	encoder, n := codec.NewO200kBase(), 0
 	for text != "" {
 		slice := text[:ahead(text)]
@@ -53,7 +53,7 @@ type size int
 
 func tokensOf(f *brainfile.File) int {
 	text := content(f) // before, because it asks the same file for something else
-	return int(brainfile.Once(f, func(*brainfile.File) size { return size(Tokens(text)) }))
+	return int(brainfile.Once(f, func(*brainfile.File) size { return size(count(text)) }))
 }
 
 // content is what of a file is read: of a document everything but its frontmatter.
