@@ -132,7 +132,13 @@
 //
 // Floor 5, the wiring:
 //
-//   - cmd/bot: flags, settings, signals, and who gets whom as a value
+//   - cmd/bot: flags, environment, signals, and what each command starts
+//   - cmd/bot/program: the running program: bots, mind, tools and pages put together, each file one seam
+//   - cmd/bot/operator: what the operator's pages show, read from several owners, behind the login or beside the demo
+//   - cmd/bot/lookback: what was, over windows of time, remembered once it is over
+//   - cmd/bot/metrics: the counters of /metrics
+//   - cmd/bot/beats: what attache beats prints
+//   - cmd/bot/knobs: the knobs that hold, for attache doctor --verbose
 //   - cmd/bot/explain: the dry run of one message, or of a beat's next run
 //   - cmd/bot/records: what commands print of recorded turns, and their requests made again
 //   - cmd/bot/starter: the brain that attache init writes

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"attache/cmd/bot/beats"
 	"attache/internal/store"
 	"attache/internal/store/storetest"
 	"attache/internal/telegramsim"
@@ -92,13 +93,13 @@ features/shop/wrong.heartbeat.md:2:1: "25" is no hour of a cron; write 0 to 23, 
 
 func TestBeatsOfOneAsJSON(t *testing.T) {
 	got, code := askBeats(t, beatFiles(), "--json", "night", "--count", "1")
-	var records []beatRecord
+	var records []beats.Record
 	if err := json.Unmarshal([]byte(got), &records); err != nil || code != 0 || len(records) != 1 {
 		t.Fatalf("exit %d, %v: %s", code, err, got)
 	}
 	r := records[0]
 	if !r.Runs || !r.Enabled || r.Place == nil || r.Place.String() != "nova/-1001/4" || len(r.Reach) != 1 || len(r.Next) != 1 ||
-		r.Next[0] != (slotRecord{"2026-03-29T03:00:00+02:00", "2026-03-29T01:00:00Z"}) || r.Timezone != "Europe/Amsterdam" || r.Hours != "" || r.Agent != "desk" {
+		r.Next[0] != (beats.Slot{Local: "2026-03-29T03:00:00+02:00", UTC: "2026-03-29T01:00:00Z"}) || r.Timezone != "Europe/Amsterdam" || r.Hours != "" || r.Agent != "desk" {
 		t.Errorf("%s", got)
 	}
 	if got, code = askBeats(t, nil, "--json"); got != "[]\n" || code != 0 {

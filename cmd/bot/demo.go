@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -14,9 +12,8 @@ import (
 	"time"
 
 	"attache"
-	example "attache/brain-example"
 	"attache/cmd/bot/demo"
-	"attache/engage"
+	"attache/internal/brain"
 	"attache/internal/rehearsal"
 )
 
@@ -49,7 +46,7 @@ func (c demoCommand) Run(ctx context.Context, f *flags, io stdio) error {
 		return err
 	}
 	defer closeModel()
-	p, err := newProgram(ctx, own, settings{
+	p, err := start(ctx, own, settings{
 		brain:  brain,
 		anew:   true,
 		getenv: getenv,
@@ -59,18 +56,18 @@ func (c demoCommand) Run(ctx context.Context, f *flags, io stdio) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer p.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error, 1)
-	go func() { ended <- p.run(ctx) }()
+	go func() { ended <- p.Run(ctx) }()
 	fmt.Fprintf(io.out, "The brain is %s; edit it and see.\n\n", own.Brain)
 	if c.Terminal {
 		w.Talk(ctx, io.in, io.out)
 		cancel()
 		return <-ended
 	}
-	url, end, err := w.Serve(ctx, p.demoPage(f.Listen))
+	url, end, err := w.Serve(ctx, p.demoPage(f.Listen, brain, log))
 	if err != nil {
 		cancel()
 		return errors.Join(err, <-ended)
@@ -96,70 +93,21 @@ func (f *flags) ofDemo(w *demo.World) (*flags, error) {
 }
 
 // demoPage says what the demo's page is made of.
-func (p *program) demoPage(address string) demo.Page {
+func (s *started) demoPage(address string, b *brain.Holder, log *slog.Logger) demo.Page {
 	return demo.Page{
-		Address: address, Problems: p.brain.Problems, Brain: p.brain.Current().Dir, Model: modelWords(), Log: p.log, Beside: p.beside,
-		Records: demo.Records{
-			DB: p.db.DB, Talks: p.talks, Judge: p.heard,
-		},
+		Address: address, Problems: b.Problems, Brain: b.Current().Dir, Model: modelWords(), Log: log, Beside: s.Beside,
+		Records: demo.Records{DB: s.db.DB, Talks: s.Talks(), Judge: s.Heard},
 	}
 }
 
-// heard says what the rules make of a message as they are now, for which role and
-// why. A command counts as a message to answer, and so does all that comes before
-// Telegram told who the bot is.
-func (p *program) heard(m attache.Message) (engage.Act, attache.RoleID, string) {
-	bot := p.bot(m.Place.Bot)
-	if bot == nil || bot.me.Load() == nil {
-		return engage.Answer, "", ""
-	}
-	o := bot.judge.Weigh(m)
-	switch {
-	case !o.Ruling.Ruled():
-		return engage.Ignore, o.Ruling.Role, o.Ruling.Why
-	case o.Command != "":
-		return engage.Answer, o.Ruling.Role, "a command"
-	}
-	return o.Decision.Act, o.Ruling.Role, o.Decision.Why
-}
-
-// demoBrain gives the brain of the demo: the one that is named, the example beside
-// a checkout, or a copy of it in the data folder. A folder that only has the default
-// name is somebody's real brain, whose rules know nobody of the demo. A copy may have
-// been edited, so a later example stands beside it, under another name.
+// demoBrain gives the brain of the demo: the one that is named, or the example. A
+// folder that only has the default name is somebody's real brain, whose rules know
+// nobody of the demo.
 func demoBrain(named, data string) (string, error) {
 	if named != defaultBrain {
 		return named, nil
 	}
-	if info, err := os.Stat("brain-example/constitution"); err == nil && info.IsDir() {
-		return "brain-example", nil
-	}
-	sum, err := exampleSum()
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join(data, "brain-"+sum)
-	if _, err := os.Stat(dir); err == nil {
-		return dir, nil
-	}
-	if err := os.CopyFS(dir, example.Files); err != nil {
-		return "", fmt.Errorf("the example brain cannot be written to %s: %w; choose another folder with --data", dir, err)
-	}
-	return dir, nil
-}
-
-// exampleSum tells one state of the example from another.
-func exampleSum() (string, error) {
-	sum := sha256.New()
-	err := fs.WalkDir(example.Files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := example.Files.ReadFile(name)
-		fmt.Fprintf(sum, "%s %d %s", name, len(text), text)
-		return err
-	})
-	return hex.EncodeToString(sum.Sum(nil))[:8], err
+	return demo.Brain(data)
 }
 
 // demoFolder is where the demo keeps its private Postgres from one time to the

@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"attache"
+	"attache/cmd/bot/knobs"
 	"attache/cmd/bot/starter"
 	"attache/gateway"
 	"attache/heartbeat"
 	"attache/internal/brain"
-	"attache/internal/builtin"
 	"attache/internal/doctor"
 	"attache/internal/model"
 	"attache/internal/telegram"
@@ -53,7 +53,7 @@ func (c doctorCommand) Run(ctx context.Context, f *flags, io stdio) error {
 		return err
 	}
 	if c.Verbose && !c.JSON {
-		for _, line := range knobs(b) {
+		for _, line := range knobs.Lines(b) {
 			fmt.Fprintln(io.out, line)
 		}
 	}
@@ -64,42 +64,6 @@ func (c doctorCommand) Run(ctx context.Context, f *flags, io stdio) error {
 		return errFindings
 	}
 	return nil
-}
-
-// examine makes every check of the running program: /doctor, doctor_check and the
-// page tell of it.
-func (p *program) examine(ctx context.Context) []doctor.Finding {
-	b := p.brain.Current()
-	s := subject(p.flags, b, p.brain.Problems(), p.getenv)
-	s.DB, s.Started = p.db.DB, p.began
-	for _, bot := range p.bots {
-		one := s.bot(p.flags, bot.id, bot.client)
-		if p.flags.PublicURL == "" {
-			_, one.Trouble = bot.poller.Healthy()
-		} else {
-			_, one.Trouble = p.webhook.Healthy()
-		}
-		s.Bots = append(s.Bots, one)
-	}
-	s.Also = append(s.Also, p.unruled(b)...)
-	return doctor.Examine(ctx, s.Subject)
-}
-
-// checkFor is doctor_check: what may be told in a place. One that is bound to
-// anything, or of which nobody knows it now, hears of its own chat only (decisions
-// § 3.15).
-func (p *program) checkFor(ctx context.Context, at attache.Place) builtin.Examination {
-	found := p.examine(ctx)
-	bound, unread := p.bindings(ctx, p.brain.Current(), at)
-	x := builtin.Examination{ThisChat: unread || len(bound) > 0}
-	if x.ThisChat {
-		found = doctor.OfPlace(found, at)
-	}
-	x.OK = doctor.OK(found)
-	for _, f := range found {
-		x.Findings = append(x.Findings, f)
-	}
-	return x
 }
 
 // examined is what the doctor is given.
@@ -126,8 +90,8 @@ func subject(f *flags, b *brain.Brain, problems []attache.Problem, getenv func(s
 	return s
 }
 
-// bot gives one bot to be asked about.
-func (s *examined) bot(f *flags, id attache.BotID, client doctor.Telegram) doctor.Bot {
+// patient gives one bot to be asked about.
+func (f *flags) patient(id attache.BotID, client doctor.Telegram) doctor.Bot {
 	b := doctor.Bot{ID: id, Client: client, Variable: variableOf(id)}
 	if u, err := url.Parse(f.PublicURL); err == nil && f.PublicURL != "" {
 		b.Webhook = u.JoinPath("telegram", string(id)).String()
@@ -145,7 +109,7 @@ func (s *examined) askTokens(f *flags) {
 	}
 	for _, id := range botsOf(s.Brain) {
 		if token, ok := found[id]; ok {
-			s.Bots = append(s.Bots, s.bot(f, id, telegram.NewClient(telegram.ClientOptions{Bot: id, Token: token, BaseURL: f.TelegramAPI})))
+			s.Bots = append(s.Bots, f.patient(id, telegram.NewClient(telegram.ClientOptions{Bot: id, Token: token, BaseURL: f.TelegramAPI})))
 		}
 	}
 }
@@ -205,18 +169,4 @@ func secretFiles() []doctor.SecretFile {
 	}
 	slices.SortFunc(out, func(a, b doctor.SecretFile) int { return strings.Compare(a.Variable, b.Variable) })
 	return out
-}
-
-// unruled finds the chats that were met with silence since the start and still are.
-func (p *program) unruled(br *brain.Brain) []doctor.Finding {
-	var found []doctor.Finding
-	for _, b := range p.bots {
-		for _, s := range b.judge.Strangers() {
-			if r := p.ruling(br, s.Place, s.Kind); !r.Ruled() && !r.Silenced {
-				found = append(found, doctor.Finding{Level: doctor.Note, Check: "Chat access", Chat: s.Place.Chat,
-					What: fmt.Sprintf("%s, %s, has no rule for %s and is met with silence", s.Place.Chat, s.Who(), b.id), Do: s.Do()})
-			}
-		}
-	}
-	return found
 }

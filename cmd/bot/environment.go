@@ -1,8 +1,10 @@
 package main
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 
@@ -118,4 +120,47 @@ func botsOfEnvironment() []attache.BotID {
 func tokenLooksRight(s string) bool {
 	id, rest, ok := strings.Cut(s, ":")
 	return ok && id != "" && strings.Trim(id, "0123456789") == "" && len(rest) >= 5 && !strings.ContainsAny(rest, " \t\r\n/")
+}
+
+// lookup reads an environment variable, or the file that NAME_FILE names.
+func lookup(name string) string {
+	s, err := secretEnv(name)
+	if err != nil {
+		return ""
+	}
+	return s.Reveal()
+}
+
+// adminToken gives the operator's token: the one of ATTACHE_ADMIN_TOKEN, or one made
+// now, which is said once (interface § 2).
+func adminToken(say func(string)) (attache.Secret, error) {
+	token, err := secretEnv("ATTACHE_ADMIN_TOKEN")
+	if err != nil || !token.Empty() {
+		return token, err
+	}
+	made := rand.Text()
+	say("the pages and /metrics want this token (set ATTACHE_ADMIN_TOKEN to choose your own): " + made)
+	return attache.NewSecret(made), nil
+}
+
+// ownAlone reports whether a variable of the environment is this program's alone: its
+// tokens, the database, and all of its settings. An agent gets everything else, since
+// it needs a home, a path and keys of its own.
+func ownAlone(variable string) bool {
+	name, _, _ := strings.Cut(variable, "=")
+	return slices.ContainsFunc([]string{tokenPrefix, "TELEGRAM_API_", "ATTACHE_", "DATABASE_URL", "PG"}, func(prefix string) bool {
+		return strings.HasPrefix(name, prefix)
+	})
+}
+
+// secretValues gives the values of an environment that no log may show: agents print
+// what they were given when they fail.
+func secretValues(env []string) (values []string) {
+	for _, variable := range env {
+		name, value, _ := strings.Cut(variable, "=")
+		if slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASSWORD"}, func(word string) bool { return strings.Contains(name, word) }) {
+			values = append(values, value)
+		}
+	}
+	return values
 }

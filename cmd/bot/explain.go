@@ -12,11 +12,12 @@ import (
 
 	"attache"
 	"attache/cmd/bot/explain"
+	"attache/cmd/bot/program"
 	"attache/constitution"
 	"attache/contexts"
 	"attache/internal/brain"
+	"attache/internal/store"
 	"attache/internal/telegram"
-	"attache/internal/views"
 )
 
 type explainCommand struct {
@@ -63,8 +64,8 @@ func (c explainCommand) Run(ctx context.Context, f *flags, io stdio) error {
 // world is what a dry run looks at.
 func (r *traces) world(f *flags, b *brain.Brain, problems int) explain.World {
 	w := explain.World{
-		Brain: b, Problems: problems, Records: explain.Records{Away: r.away, None: r.none},
-		Echoes:   func(role constitution.Role) bool { return modelOf(b, role).Model == echoModel },
+		Brain: b, Problems: problems, Commands: program.Commands(), Records: explain.Records{Away: r.away, None: r.none},
+		Echoes:   func(role constitution.Role) bool { return program.Echoes(b, role) },
 		Username: func(ctx context.Context, bot attache.BotID) string { return askName(ctx, f, bot, len(botsOf(b)) <= 1) },
 		Read: func(ctx context.Context, needs []contexts.Need) (map[contexts.Need]contexts.Given, error) {
 			return r.read(ctx, b, needs)
@@ -72,9 +73,6 @@ func (r *traces) world(f *flags, b *brain.Brain, problems int) explain.World {
 	}
 	if r.database != nil {
 		w.Records.DB = r.DB
-	}
-	for _, c := range ownersCommands() {
-		w.Commands = append(w.Commands, c.Name)
 	}
 	return w
 }
@@ -99,18 +97,14 @@ func askName(ctx context.Context, f *flags, bot attache.BotID, only bool) string
 
 // traces are what earlier turns left, as far as they can be looked at.
 type traces struct {
-	*database               // nil when they cannot be
-	views     *views.Reader // that reads them, nil until one is needed
-	away      string        // why they are not looked at, "" when they are
-	none      bool          // because there never were any
+	*database        // nil when they cannot be
+	away      string // why they are not looked at, "" when they are
+	none      bool   // because there never were any
 	log       *slog.Logger
 }
 
 // Close ends what lookAtRecords began.
 func (r *traces) Close() {
-	if r.views != nil {
-		r.views.Close()
-	}
 	if r.database != nil {
 		r.database.Close()
 	}
@@ -159,19 +153,11 @@ func lookAtRecords(ctx context.Context, f *flags, io stdio) (r *traces, err erro
 	return r, ctx.Err()
 }
 
-// read reads views as a turn does, but as the owner and without making a login.
+// read reads as a turn does, but as the owner and without making a login.
 func (r *traces) read(ctx context.Context, b *brain.Brain, needs []contexts.Need) (map[contexts.Need]contexts.Given, error) {
-	p := &program{db: r.database, log: r.log}
-	if names := b.Views(); p.db != nil && len(names) > 0 {
-		reader, err := views.OpenReader(ctx, p.db.Pool(), views.Options{Log: p.log, Look: true})
-		if err == nil {
-			r.views = reader
-			p.views.Store(reader)
-			err = reader.Allow(ctx, names)
-		}
-		if err != nil {
-			return nil, err
-		}
+	var db *store.DB
+	if r.database != nil {
+		db = r.DB
 	}
-	return p.read(ctx, b, needs), nil
+	return program.Look(ctx, db, r.log, b, needs)
 }

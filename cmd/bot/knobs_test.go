@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"attache/cmd/bot/knobs"
 	"attache/internal/brain"
 )
 
@@ -16,7 +17,7 @@ func TestKnobsTellTheirTier(t *testing.T) {
 	if err != nil || len(problems) > 0 {
 		t.Fatal(problems, err)
 	}
-	all := strings.Join(knobs(b), "\n")
+	all := strings.Join(knobs.Lines(b), "\n")
 	for _, want := range []string{
 		"contexts.chars = 3000  (default)", "contexts.maxActive = 5  (constitution/MANIFEST.yaml:3)",
 		"state = { rows: 7, views: 8 }  (constitution/MANIFEST.yaml:4)", "telegram.pace = on  (default)",

@@ -1,5 +1,5 @@
-// Command bot is Attaché: flags, wiring, signals and sub-commands. Everything it
-// does is done by the packages that it puts together in program.go.
+// Command bot is Attaché: flags, environment, signals and sub-commands. What runs is put
+// together in the package program below it; what a command prints is made beside it.
 package main
 
 import (

@@ -42,14 +42,14 @@ func startDemo(t *testing.T) *playing {
 		t.Fatal(err)
 	}
 	own := &flags{Brain: d.brain, DatabaseURL: storetest.DSN(t), TelegramAPI: w.URL, Listen: "off"}
-	p, err := newProgram(ctx, own, settings{brain: brain, getenv: getenv, say: func(string) {},
+	p, err := start(ctx, own, settings{brain: brain, getenv: getenv, say: func(string) {},
 		tokens: map[attache.BotID]attache.Secret{"nova": attache.NewSecret(w.Bot.Token)}}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- p.run(ctx) }()
-	url, end, err := w.Serve(ctx, p.demoPage("127.0.0.1:0"))
+	go func() { ended <- p.Run(ctx) }()
+	url, end, err := w.Serve(ctx, p.demoPage("127.0.0.1:0", brain, log))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func startDemo(t *testing.T) *playing {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		p.close()
+		p.Close()
 		closeModel()
 		w.Sim.Close()
 	})

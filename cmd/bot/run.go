@@ -32,18 +32,18 @@ func (runCommand) Run(ctx context.Context, f *flags, io stdio) error {
 		return err
 	}
 	say := func(s string) { log.Info(s) } //nolint:sloglint // each is a whole sentence of who says it
-	p, err := newProgram(ctx, f, settings{brain: brain, tokens: found, say: say}, log)
+	p, err := start(ctx, f, settings{brain: brain, tokens: found, say: say, getenv: lookup}, log)
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	for _, f := range doctor.Mute(brain.Current(), p.getenv) {
+	defer p.Close()
+	for _, f := range doctor.Mute(brain.Current(), lookup) {
 		log.Error("no model can be asked", "why", f.What+"; "+f.Do)
 	}
 	for _, f := range starter.Ownerless(brain.Current()) {
 		log.Info("the brain has no owner yet", "why", f.What+" ("+f.File+"); "+f.Do)
 	}
-	return p.run(ctx)
+	return p.Run(ctx)
 }
 
 func values(tokens map[attache.BotID]attache.Secret) []attache.Secret {

@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 // rooms gives the tools on chats what they need: the rules of the moment of a call,
 // which may be newer than those that its turn began with, and Telegram.
-func (p *program) rooms() builtin.Rooms {
+func (p *Program) rooms() builtin.Rooms {
 	return builtin.Rooms{
 		Rules:  p.rules,
 		Ruling: func(at attache.Place) access.Ruling { return p.ruling(p.brain.Current(), at, "") },
@@ -23,7 +23,7 @@ func (p *program) rooms() builtin.Rooms {
 			return p.brain.Current().Admission(role).Admits(id)
 		},
 		Now: func(ctx context.Context, chat attache.ChatID) (attache.ChatID, error) {
-			return gateway.NewNumber(ctx, p.db.DB, chat)
+			return gateway.NewNumber(ctx, p.db, chat)
 		},
 		Ties: p.ties.OfChat, Bind: p.ties.Bind, Unbind: p.ties.Unbind,
 		CreateTopic: p.createTopic, CloseTopic: p.closeTopic,
@@ -31,7 +31,7 @@ func (p *program) rooms() builtin.Rooms {
 }
 
 // rules gives what decides on bindings, as the brain is now.
-func (p *program) rules() access.Binder {
+func (p *Program) rules() access.Binder {
 	b := p.brain.Current()
 	var known []attache.ContextFact
 	for f := range b.Contexts.Files() {
@@ -48,7 +48,7 @@ func (p *program) rules() access.Binder {
 
 // formerly gives the number that a supergroup had as a group, as any bot knows it:
 // unlike a message's, a group's number is the same for all.
-func (p *program) formerly(chat attache.ChatID) (attache.ChatID, bool) {
+func (p *Program) formerly(chat attache.ChatID) (attache.ChatID, bool) {
 	for _, b := range p.bots {
 		if old, ok := p.gateway.Formerly(b.id, chat); ok {
 			return old, true
@@ -58,7 +58,7 @@ func (p *program) formerly(chat attache.ChatID) (attache.ChatID, bool) {
 }
 
 // createTopic opens a topic through the bot of a place.
-func (p *program) createTopic(ctx context.Context, at attache.Place, name string) (attache.ThreadID, error) {
+func (p *Program) createTopic(ctx context.Context, at attache.Place, name string) (attache.ThreadID, error) {
 	b := p.bot(at.Bot)
 	if b == nil {
 		return 0, notServed(at.Bot)
@@ -68,7 +68,7 @@ func (p *program) createTopic(ctx context.Context, at attache.Place, name string
 }
 
 // closeTopic closes the topic of a place.
-func (p *program) closeTopic(ctx context.Context, at attache.Place) error {
+func (p *Program) closeTopic(ctx context.Context, at attache.Place) error {
 	b := p.bot(at.Bot)
 	if b == nil {
 		return notServed(at.Bot)

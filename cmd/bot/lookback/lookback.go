@@ -1,16 +1,18 @@
-package main
+// Package lookback is what the program remembers of the past, for the pages and the
+// tools that tell the same numbers: stretches of time that are over, so that a look back
+// over a month reads what is new of it.
+package lookback
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"attache"
 	"attache/gateway/carried"
-	"attache/internal/builtin"
+	"attache/internal/conversation"
+	"attache/internal/store"
 	"attache/internal/usage"
-	"attache/internal/web/pages"
 )
 
 // memo remembers the pieces of a window that are over: nothing is added to them any
@@ -70,59 +72,39 @@ func (m *memo[V]) of(ctx context.Context, edges []time.Time, now time.Time, read
 	return all, nil
 }
 
-// windows are what the program remembers of the past, for the pages and the tools
-// that tell the same numbers.
-type windows struct {
+// Windows tells what was, from two owners' tables, and remembers what is over.
+type Windows struct {
+	db       *store.DB
+	talks    *conversation.Store
 	contexts memo[carried.Stretch]
 	calls    memo[usage.Stretch]
 }
 
-// uses tells what contexts did between the first and the last of edges, of one role
+// New makes Windows that remember nothing yet.
+func New(db *store.DB, talks *conversation.Store) *Windows {
+	return &Windows{db: db, talks: talks}
+}
+
+// Uses tells what contexts did between the first and the last of edges, of one role
 // unless it is "" and of one chat of a bot unless that is 0. Only what is asked of
 // all chats is remembered.
-func (p *program) uses(ctx context.Context, edges []time.Time, at attache.Place, role attache.RoleID) (carried.Window, error) {
+func (w *Windows) Uses(ctx context.Context, edges []time.Time, at attache.Place, role attache.RoleID) (carried.Window, error) {
 	read := func(ctx context.Context, edges []time.Time) ([]carried.Stretch, error) {
-		return carried.Stretches(ctx, p.db.DB, p.talks, edges, at.Bot, at.Chat)
+		return carried.Stretches(ctx, w.db, w.talks, edges, at.Bot, at.Chat)
 	}
 	var all []carried.Stretch
 	var err error
 	if at.Chat != 0 {
 		all, err = read(ctx, edges)
 	} else {
-		all, err = p.windows.contexts.of(ctx, edges, time.Now(), read)
+		all, err = w.contexts.of(ctx, edges, time.Now(), read)
 	}
 	return carried.Sum(all, role), err
 }
 
-// calls tells what models took in each piece between the neighbours of edges.
-func (p *program) calls(ctx context.Context, edges []time.Time) ([]usage.Stretch, error) {
-	return p.windows.calls.of(ctx, edges, time.Now(), func(ctx context.Context, edges []time.Time) ([]usage.Stretch, error) {
-		return usage.Series(ctx, p.db.Pool(), edges, 0)
+// Calls tells what models took in each piece between the neighbours of edges.
+func (w *Windows) Calls(ctx context.Context, edges []time.Time) ([]usage.Stretch, error) {
+	return w.calls.of(ctx, edges, time.Now(), func(ctx context.Context, edges []time.Time) ([]usage.Stretch, error) {
+		return usage.Series(ctx, w.db.Pool(), edges, 0)
 	})
 }
-
-// ledger is where agent_context reads.
-func (p *program) ledger() builtin.Ledger {
-	return builtin.Ledger{Windows: pages.Windows(), Default: pages.DefaultWindow, Pinned: p.pinned,
-		Uses: func(ctx context.Context, window string, at attache.Place, role attache.RoleID) (carried.Window, error) {
-			edges, _ := p.edgesOf(window)
-			return p.uses(ctx, edges, at, role)
-		}}
-}
-
-// pinned reports whether a place is held to a key, or to none.
-func (p *program) pinned(ctx context.Context, at attache.Place) (bool, error) {
-	pin := p.pin(ctx, p.brain.Current(), at)
-	if pin.Unread {
-		return false, errors.New("what the place is bound to cannot be read")
-	}
-	return len(pin.Bound) > 0, nil
-}
-
-// edgesOf gives the edges of a window in the zone of the brain.
-func (p *program) edgesOf(window string) ([]time.Time, bool) {
-	return pages.Edges(window, p.now().In(p.zone()))
-}
-
-// zone is the zone of the brain, as it is now.
-func (p *program) zone() *time.Location { return p.brain.Current().Frame.Manifest.Zone.Location }

@@ -1,8 +1,7 @@
-package main
+package program
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -14,17 +13,17 @@ import (
 )
 
 // sends wires the tools that say something.
-func (p *program) sends() builtin.Deps {
+func (p *Program) sends() builtin.Deps {
 	return builtin.Deps{
 		Ruled: p.ruled, Post: p.post, Again: p.again, Bots: p.speakers, Lets: p.lets, Origin: p.origin,
-		Files: filepath.Join(p.flags.data(), "files"), Brain: p.brain.Current().Dir, Speak: p.speak,
+		Files: p.s.Files, Brain: p.brain.Current().Dir, Speak: p.speak,
 	}
 }
 
 // ruled reports whether a tool may post in a place: its chat has a rule under its
 // bot. The rule `dm` is one for many chats, so there the person must be let in too:
 // otherwise a model could be talked into writing to anybody who ever wrote to the bot.
-func (p *program) ruled(place attache.Place) bool {
+func (p *Program) ruled(place attache.Place) bool {
 	r := p.ruling(p.brain.Current(), place, "")
 	if !r.Ruled() || !place.Chat.Private() {
 		return r.Ruled()
@@ -34,7 +33,7 @@ func (p *program) ruled(place attache.Place) bool {
 }
 
 // speakers gives the bots that may post in a chat.
-func (p *program) speakers(chat attache.ChatID) []attache.BotID {
+func (p *Program) speakers(chat attache.ChatID) []attache.BotID {
 	var out []attache.BotID
 	for _, b := range p.bots {
 		if p.ruled(attache.Place{Bot: b.id, Chat: chat}) {
@@ -46,14 +45,14 @@ func (p *program) speakers(chat attache.ChatID) []attache.BotID {
 }
 
 // post says something for a tool call.
-func (p *program) post(ctx context.Context, r builtin.PostRequest) (builtin.PostResult, error) {
+func (p *Program) post(ctx context.Context, r builtin.PostRequest) (builtin.PostResult, error) {
 	r.Say.Format = p.ruling(p.brain.Current(), r.Say.Place, "").Format
 	said, err := p.gateway.Say(ctx, r.Turn, r.Call, r.Say)
 	return outcome(said), err
 }
 
 // again goes on with what a tool call said before a crash.
-func (p *program) again(ctx context.Context, turn int64, call string) (builtin.PostResult, bool, error) {
+func (p *Program) again(ctx context.Context, turn int64, call string) (builtin.PostResult, bool, error) {
 	said, found, err := p.gateway.Again(ctx, turn, call)
 	return outcome(said), found, err
 }
@@ -67,7 +66,7 @@ const speaker = "speech"
 
 // speak says words aloud for a tool call, if the brain has a model for it, and
 // records what that took.
-func (p *program) speak(ctx context.Context, c attache.Call, words string) ([]byte, error) {
+func (p *Program) speak(ctx context.Context, c attache.Call, words string) ([]byte, error) {
 	b := p.brain.Current()
 	if _, ok := b.Frame.Manifest.Models[speaker]; !ok {
 		return nil, &attache.Error{Kind: attache.KindRefused, Say: "this brain has no model that speaks; only a person can name one, as `speech` under `models:` in constitution/MANIFEST.yaml"}

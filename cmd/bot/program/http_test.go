@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"attache"
+	"attache/cmd/bot/metrics"
 	"attache/internal/store/storetest"
 	"attache/internal/telegram/updates"
 )
@@ -30,7 +31,7 @@ func (in *fullInbox) Keep(context.Context, attache.BotID, []attache.RawUpdate) e
 // the database answers, and one that does not use a webhook is not judged by it.
 func TestReadyHearsTheWebhook(t *testing.T) {
 	inbox, secret := &fullInbox{full: true}, updates.WebhookSecret(attache.NewSecret("1:x"))
-	p := &program{flags: &flags{PublicURL: "https://bot.example.org"}, metrics: newMetrics(), db: &database{DB: storetest.New(t)}}
+	p := &Program{s: Settings{PublicURL: "https://bot.example.org"}, metrics: metrics.New(), db: storetest.New(t)}
 	p.webhook = updates.NewWebhook(updates.WebhookOptions{Secrets: map[attache.BotID]attache.Secret{"nova": secret}, Inbox: inbox})
 	call := func(method, path, body string) (int, string) {
 		r := httptest.NewRequest(method, path, strings.NewReader(body))
@@ -52,9 +53,9 @@ func TestReadyHearsTheWebhook(t *testing.T) {
 		t.Errorf("an update that is not stored is answered with %d", code)
 	}
 	want(http.StatusServiceUnavailable, "cannot be stored")
-	p.flags.PublicURL = ""
+	p.s.PublicURL = ""
 	want(http.StatusOK, "")
-	p.flags.PublicURL, inbox.full = "https://bot.example.org", false
+	p.s.PublicURL, inbox.full = "https://bot.example.org", false
 	if code, _ := call("POST", "/telegram/nova", `{"update_id":7}`); code != http.StatusOK {
 		t.Errorf("answered with %d", code)
 	}

@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 
 // handler serves what needs no login, health and webhooks, and behind the login
 // everything else (interface § 7).
-func (p *program) handler() http.Handler {
+func (p *Program) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, map[string]any{"ok": true})
@@ -22,14 +22,14 @@ func (p *program) handler() http.Handler {
 	mux.Handle("/telegram/", http.NotFoundHandler())
 	mux.Handle("/hooks/", http.NotFoundHandler())
 	if p.operator != nil {
-		mux.Handle("GET /metrics", p.operator.door.API(p.metrics.handler()))
-		p.operator.mount(mux)
+		mux.Handle("GET /metrics", p.operator.Guard(p.metrics.Handler()))
+		p.operator.Mount(mux)
 	}
 	return mux
 }
 
 // newWebhook takes in the updates of every bot.
-func (p *program) newWebhook() *updates.Webhook {
+func (p *Program) newWebhook() *updates.Webhook {
 	secrets := map[attache.BotID]attache.Secret{}
 	for _, b := range p.bots {
 		secrets[b.id] = b.secret
@@ -40,12 +40,12 @@ func (p *program) newWebhook() *updates.Webhook {
 // ready answers 200 when the database answers and updates come in: what a webhook
 // brought is stored, or every bot that this process polls for had a successful
 // poll not long ago (a quiet chat is no trouble).
-func (p *program) ready(w http.ResponseWriter, r *http.Request) {
+func (p *Program) ready(w http.ResponseWriter, r *http.Request) {
 	problems := map[string]string{}
 	if err := p.db.Ping(r.Context()); err != nil {
 		problems["database"] = "it does not answer"
 	}
-	if p.flags.PublicURL != "" {
+	if p.s.PublicURL != "" {
 		if _, why := p.webhook.Healthy(); why != "" {
 			problems["webhook"] = why
 		}

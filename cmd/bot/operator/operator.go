@@ -1,10 +1,15 @@
-package main
+// Package operator is the operator's side of a running program: what the pages of
+// internal/web show is read here from the tables of several owners and from the rules as
+// they are now, and put behind the login, or beside the playground in a demo. It keeps
+// nothing but the doctor's latest findings.
+package operator
 
 import (
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -16,17 +21,51 @@ import (
 	"attache/access"
 	"attache/cmd/bot/records"
 	"attache/cmd/bot/sheets"
+	"attache/engage"
 	"attache/gateway/carried"
+	"attache/gateway/judge"
 	"attache/gateway/ledger"
+	"attache/internal/brain"
+	"attache/internal/conversation"
 	"attache/internal/doctor"
+	"attache/internal/store"
+	"attache/internal/usage"
 	"attache/internal/web"
 	"attache/internal/web/pages"
 )
 
-// operator is the operator's side of the program: its pages, and what stands before
+// Options are what the operator's side is made of. Everything but Admin, PublicURL
+// and Listen is required.
+type Options struct {
+	DB    *store.DB
+	Talks *conversation.Store
+	Ties  *access.Store
+	Log   *slog.Logger
+	Now   func() time.Time
+	Zone  func() *time.Location // of the brain, as it is now
+
+	Admin     attache.Secret // the token of the login; empty: a demo, which has none
+	Listen    string         // the address that the pages are served at
+	PublicURL string         // another name of it, if any
+
+	Brain    func() *brain.Brain
+	Ruling   func(b *brain.Brain, at attache.Place, kind string) access.Ruling
+	Formerly func(attache.BotID, attache.ChatID) (attache.ChatID, bool) // the number of a supergroup as a group
+	// Strangers lists who was met with silence since the start.
+	Strangers func() []judge.Stranger
+	// Heard says what the rules of now make of a message.
+	Heard func(attache.Message) (engage.Act, attache.RoleID, string)
+	// Say says an owner's own words in a place.
+	Say     func(ctx context.Context, at attache.Place, text string) error
+	Calls   func(ctx context.Context, edges []time.Time) ([]usage.Stretch, error)
+	Uses    func(ctx context.Context, edges []time.Time, at attache.Place, role attache.RoleID) (carried.Window, error)
+	Examine func(context.Context) []doctor.Finding
+}
+
+// Operator is the operator's side of a program: its pages, and what stands before
 // them (interface § 7).
-type operator struct {
-	p      *program
+type Operator struct {
+	o      Options
 	book   *records.Book
 	door   *web.Door  // nil in the demo
 	guard  *web.Guard // in place of it in the demo, which has no login
@@ -35,40 +74,43 @@ type operator struct {
 	doctor examination
 }
 
-// newOperator makes the pages: behind the door of a program that listens, or beside
-// the playground, for this machine's browser.
-func (p *program) newOperator(ctx context.Context) (*operator, error) {
-	o := &operator{p: p}
+// New makes the pages: behind the door of a program that listens, or beside the
+// playground, for this machine's browser.
+func New(ctx context.Context, o Options) (*Operator, error) {
+	s := &Operator{o: o}
 	var err error
-	if o.book, err = records.Open(ctx, p.db.DB); err != nil {
+	if s.book, err = records.Open(ctx, o.DB); err != nil {
 		return nil, err
 	}
-	if o.assets, err = pages.Assets(); err != nil {
+	if s.assets, err = pages.Assets(); err != nil {
 		return nil, err
 	}
-	options := pages.Options{Sources: o.sources(), Assets: o.assets, Zone: p.zone, Now: p.now, Log: p.log}
-	if p.token.Empty() {
-		o.guard = web.NewGuard(largestForm)
-		options.Beside, options.FormToken = true, func(*http.Request) string { return o.guard.Token() }
+	options := pages.Options{Sources: s.sources(), Assets: s.assets, Zone: o.Zone, Now: o.Now, Log: o.Log}
+	if o.Admin.Empty() {
+		s.guard = web.NewGuard(largestForm)
+		options.Beside, options.FormToken = true, func(*http.Request) string { return s.guard.Token() }
 	} else {
-		if o.door, err = web.NewDoor(p.doorOptions(o.assets)); err != nil {
+		if s.door, err = web.NewDoor(o.doorOptions(s.assets)); err != nil {
 			return nil, err
 		}
-		options.Leave, options.FormToken = true, o.door.FormToken
+		options.Leave, options.FormToken = true, s.door.FormToken
 	}
-	o.doctor.examine = func(ctx context.Context) []pages.Finding { return shownFindings(p.examine(ctx)) }
-	o.pages, err = pages.New(options)
-	return o, err
+	s.doctor.examine = func(ctx context.Context) []pages.Finding { return shownFindings(o.Examine(ctx)) }
+	s.pages, err = pages.New(options)
+	return s, err
 }
+
+// Close returns when no look of the doctor is under way.
+func (o *Operator) Close() { o.doctor.wait() }
 
 // largestForm bounds what the pages take in the demo, in bytes.
 const largestForm = 256 << 10
 
 // doorOptions says under which names the pages answer: those of this machine, that
 // of the public address, and any once others can reach the address anyway.
-func (p *program) doorOptions(assets *web.Assets) web.DoorOptions {
-	o := web.DoorOptions{Token: p.token, Assets: assets, Now: time.Now, AnyHost: !listensHere(p.flags.Listen)}
-	if u, err := url.Parse(p.flags.PublicURL); err == nil && u.Host != "" {
+func (s Options) doorOptions(assets *web.Assets) web.DoorOptions {
+	o := web.DoorOptions{Token: s.Admin, Assets: assets, Now: time.Now, AnyHost: !listensHere(s.Listen)}
+	if u, err := url.Parse(s.PublicURL); err == nil && u.Host != "" {
 		o.Hosts = []string{u.Host}
 	}
 	return o
@@ -84,8 +126,11 @@ func listensHere(address string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// mount adds the pages to a server.
-func (o *operator) mount(mux *http.ServeMux) {
+// Guard puts the login of programs before what is no page.
+func (o *Operator) Guard(h http.Handler) http.Handler { return o.door.API(h) }
+
+// Mount adds the pages to a server.
+func (o *Operator) Mount(mux *http.ServeMux) {
 	mux.Handle("/login", o.door)
 	mux.Handle("/logout", o.door)
 	mux.Handle("GET /assets/", o.assets)
@@ -93,20 +138,9 @@ func (o *operator) mount(mux *http.ServeMux) {
 	mux.Handle("/", o.door.Pages(o.pages))
 }
 
-// beside serves the operator's pages in front of the playground.
-func (p *program) beside(ctx context.Context, playground http.Handler) http.Handler {
-	o, err := p.newOperator(ctx)
-	if err != nil {
-		p.log.Error("the operator's pages are left out", "err", err)
-		return playground
-	}
-	p.operator = o
-	return o.beside(playground)
-}
-
-// beside serves the pages in front of what serves everything else: the playground,
+// Beside serves the pages in front of what serves everything else: the playground,
 // which guards itself.
-func (o *operator) beside(rest http.Handler) http.Handler {
+func (o *Operator) Beside(rest http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	guarded := o.guard.Wrap(o.pages)
 	for _, path := range pages.Paths() {
@@ -123,18 +157,18 @@ func (o *operator) beside(rest http.Handler) http.Handler {
 	return mux
 }
 
-func (o *operator) sources() pages.Sources {
+func (o *Operator) sources() pages.Sources {
 	return pages.Sources{
-		Turns: o.turns, Turn: o.turn, Chats: o.chats, Chat: o.chat, Say: o.p.line, Usage: o.p.calls, Findings: o.doctor.latest,
+		Turns: o.turns, Turn: o.turn, Chats: o.chats, Chat: o.chat, Say: o.o.Say, Usage: o.o.Calls, Findings: o.doctor.latest,
 		Contexts: func(ctx context.Context, edges []time.Time) (carried.Window, error) {
-			return o.p.uses(ctx, edges, attache.Place{}, "")
+			return o.o.Uses(ctx, edges, attache.Place{}, "")
 		},
 	}
 }
 
 // turns lists turns with the role and the contexts of each.
-func (o *operator) turns(ctx context.Context, q ledger.Query) ([]pages.Turn, bool, error) {
-	lines, more, err := ledger.List(ctx, o.p.db.DB, q)
+func (o *Operator) turns(ctx context.Context, q ledger.Query) ([]pages.Turn, bool, error) {
+	lines, more, err := ledger.List(ctx, o.o.DB, q)
 	if err != nil {
 		return nil, false, err
 	}
@@ -142,11 +176,11 @@ func (o *operator) turns(ctx context.Context, q ledger.Query) ([]pages.Turn, boo
 	for i, l := range lines {
 		ids[i] = l.ID
 	}
-	papers, err := carried.Of(ctx, o.p.db.DB, ids...)
+	papers, err := carried.Of(ctx, o.o.DB, ids...)
 	if err != nil {
 		return nil, false, err
 	}
-	roles, err := o.p.talks.Roles(ctx, ids)
+	roles, err := o.o.Talks.Roles(ctx, ids)
 	if err != nil {
 		return nil, false, err
 	}
@@ -158,8 +192,8 @@ func (o *operator) turns(ctx context.Context, q ledger.Query) ([]pages.Turn, boo
 }
 
 // turn tells one turn.
-func (o *operator) turn(ctx context.Context, id int64) (pages.Told, bool, error) {
-	r, ok, err := ledger.ReadTurn(ctx, o.p.db.DB, id)
+func (o *Operator) turn(ctx context.Context, id int64) (pages.Told, bool, error) {
+	r, ok, err := ledger.ReadTurn(ctx, o.o.DB, id)
 	if err != nil || !ok {
 		return pages.Told{}, false, err
 	}
@@ -167,7 +201,7 @@ func (o *operator) turn(ctx context.Context, id int64) (pages.Told, bool, error)
 	if n := len(r.Input); n > 0 {
 		t.Title = r.Input[n-1].Chat.Title
 	}
-	t.Sheet, err = sheets.Records{DB: o.p.db.DB, Talks: o.p.talks, Judge: o.p.heard}.Tell(ctx, r)
+	t.Sheet, err = sheets.Records{DB: o.o.DB, Talks: o.o.Talks, Judge: o.o.Heard}.Tell(ctx, r)
 	if err != nil {
 		return t, false, err
 	}
@@ -184,9 +218,9 @@ const mostPlaces = 1000
 
 // chats gives every place with a rule of its own, a turn, or somebody who was met
 // with silence there since the start.
-func (o *operator) chats(ctx context.Context) ([]pages.Chat, bool, error) {
-	b := o.p.brain.Current()
-	known, more, err := ledger.Places(ctx, o.p.db.DB, mostPlaces)
+func (o *Operator) chats(ctx context.Context) ([]pages.Chat, bool, error) {
+	b := o.o.Brain()
+	known, more, err := ledger.Places(ctx, o.o.DB, mostPlaces)
 	if err != nil {
 		return nil, false, err
 	}
@@ -204,12 +238,10 @@ func (o *operator) chats(ctx context.Context) ([]pages.Chat, bool, error) {
 			add(attache.Place{Bot: r.Bot, Chat: r.Chat, Thread: r.Thread}, "")
 		}
 	}
-	for _, bot := range o.p.bots {
-		for _, s := range bot.judge.Strangers() {
-			add(s.Place, s.Title)
-		}
+	for _, s := range o.o.Strangers() {
+		add(s.Place, s.Title)
 	}
-	ties, err := o.p.ties.All(ctx, 100*mostPlaces)
+	ties, err := o.o.Ties.All(ctx, 100*mostPlaces)
 	unread := err != nil
 	out := make([]pages.Chat, 0, len(all))
 	for _, k := range all {
@@ -231,8 +263,8 @@ func byTurn(a, b pages.Chat) int {
 }
 
 // chat tells one place; false when nothing is known of it.
-func (o *operator) chat(ctx context.Context, at attache.Place) (pages.Chat, bool, error) {
-	last, _, err := ledger.List(ctx, o.p.db.DB, ledger.Query{Bot: at.Bot, Chat: at.Chat, Thread: &at.Thread, Limit: 1})
+func (o *Operator) chat(ctx context.Context, at attache.Place) (pages.Chat, bool, error) {
+	last, _, err := ledger.List(ctx, o.o.DB, ledger.Query{Bot: at.Bot, Chat: at.Chat, Thread: &at.Thread, Limit: 1})
 	if err != nil {
 		return pages.Chat{}, false, err
 	}
@@ -241,10 +273,10 @@ func (o *operator) chat(ctx context.Context, at attache.Place) (pages.Chat, bool
 	if known {
 		k.Last, k.Title = last[0].Record, last[0].Title
 	}
-	r := o.p.ruling(o.p.brain.Current(), at, "")
+	r := o.o.Ruling(o.o.Brain(), at, "")
 	known = known || r.Kind == access.KindChat || r.Kind == access.KindThread
-	if bot := o.p.bot(at.Bot); bot != nil && !known {
-		for _, s := range bot.judge.Strangers() {
+	if !known {
+		for _, s := range o.o.Strangers() {
 			if s.Place == at {
 				known, k.Title = true, s.Title
 			}
@@ -253,28 +285,31 @@ func (o *operator) chat(ctx context.Context, at attache.Place) (pages.Chat, bool
 	if !known {
 		return pages.Chat{}, false, nil
 	}
-	ties, err := o.p.ties.OfChat(ctx, at.Chat)
+	ties, err := o.o.Ties.OfChat(ctx, at.Chat)
 	return o.shownChat(k, ties, err != nil), true, nil
 }
 
 // shownChat tells a place by the rules of now, with the ties of its chat among
 // those given.
-func (o *operator) shownChat(k ledger.PlaceRecord, ties []access.Tie, unread bool) pages.Chat {
-	b := o.p.brain.Current()
+func (o *Operator) shownChat(k ledger.PlaceRecord, ties []access.Tie, unread bool) pages.Chat {
+	b := o.o.Brain()
 	at := k.Place
-	r := o.p.ruling(b, at, "")
+	r := o.o.Ruling(b, at, "")
 	c := pages.Chat{Place: at, Title: cmp.Or(r.Title, k.Title), Why: r.Why, Unread: unread, Bindings: []pages.Binding{}, Pin: map[attache.ContextID]*attache.EntityKey{}}
 	if r.Ruled() {
-		c.Rule = &pages.Rule{Kind: string(r.Kind), File: r.File, Line: r.Line, Role: r.Role, Engage: engageWords(r.Engage)}
+		c.Rule = &pages.Rule{Kind: string(r.Kind), File: r.File, Line: r.Line, Role: r.Role, Engage: engage.Words(r.Engage)}
 	}
 	if k.Last.ID != 0 {
 		c.Last = &k.Last
 	}
-	file := at.Chat // whose rules and bindings hold, as in program.bindings
-	if old, ok := o.p.gateway.Formerly(at.Bot, at.Chat); ok && !b.Policy.Mentions(at.Chat) {
+	file := at.Chat // whose rules and bindings hold, as in Program.bindings
+	if old, ok := o.o.Formerly(at.Bot, at.Chat); ok && !b.Policy.Mentions(at.Chat) {
 		file = old
 	}
-	list := bound(b, file, at.Thread)
+	var list []attache.Binding
+	for _, x := range b.Policy.Bindings(file, at.Thread) {
+		list = append(list, x.Plain())
+	}
 	for _, t := range ties {
 		if t.Chat == at.Chat && (t.Whole || t.Thread == at.Thread) {
 			list = append(list, t.Plain())
@@ -294,15 +329,6 @@ func (o *operator) shownChat(k ledger.PlaceRecord, ties []access.Tie, unread boo
 		}
 	}
 	return c
-}
-
-// line says an owner's own words in a place; a reply to them quotes them as such
-// (decisions § 7.10). They stand as they were written, like an answer's.
-func (p *program) line(ctx context.Context, at attache.Place, text string) error {
-	if !p.ruled(at) {
-		return &attache.Error{Kind: attache.KindRefused, Say: "access.yaml has no rule for this chat under the bot " + string(at.Bot) + ", or lets nobody in there."}
-	}
-	return p.gateway.Line(ctx, attache.Outgoing{Place: at, Markdown: text, Format: p.ruling(p.brain.Current(), at, "").Format, Origin: &attache.Origin{Lines: true}})
 }
 
 func shownFindings(found []doctor.Finding) []pages.Finding {

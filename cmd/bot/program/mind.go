@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"context"
@@ -24,13 +24,13 @@ const echoModel = "echo"
 const transcriber = "transcribe"
 
 // newMind puts together what answers turns.
-func (p *program) newMind(ctx context.Context) (*mind.Mind, error) {
-	if err := usage.Migrate(ctx, p.db.DB); err != nil {
+func (p *Program) newMind(ctx context.Context) (*mind.Mind, error) {
+	if err := usage.Migrate(ctx, p.db); err != nil {
 		return nil, err
 	}
 	p.agents = p.newAgents()
 	return mind.New(ctx, mind.Options{
-		DB: p.db.DB, Talks: p.talks, Built: p.builtTools(), Tools: p.tools, Log: p.log, Now: p.now,
+		DB: p.db, Talks: p.talks, Built: p.builtTools(), Tools: p.tools, Log: p.log, Now: p.now,
 		Brain: p.brain.Current, Ruling: p.ruling, Bindings: p.bindings, Parents: p.parents, Read: p.read, Model: p.model, Transcribe: p.transcribe,
 		Ours: p.ours, Fetch: p.fetch, Draft: p.draft, Usage: p.account, Agents: p.agents, Folder: p.folder,
 	})
@@ -38,15 +38,15 @@ func (p *program) newMind(ctx context.Context) (*mind.Mind, error) {
 
 // answer answers a turn: with its own words if the brain says `model: echo`, by the
 // mind otherwise.
-func (p *program) answer(ctx context.Context, run engine.Run, t gateway.Turn) (gateway.Answer, error) {
+func (p *Program) answer(ctx context.Context, run engine.Run, t gateway.Turn) (gateway.Answer, error) {
 	b := p.brain.Current()
 	if t.Task != nil {
-		if role, ok := b.Frame.Role(t.Task.Agent); ok && echoes(b, role) {
+		if role, ok := b.Frame.Role(t.Task.Agent); ok && Echoes(b, role) {
 			return gateway.Answer{Markdown: t.Task.Input, Format: p.ruling(b, t.Place, "").Format, Origin: &attache.Origin{Run: t.Task.Run.String(), Feature: t.Task.Feature}}, nil
 		}
 	} else if len(t.Messages) > 0 {
 		r := p.ruling(b, t.Place, t.Messages[0].Chat.Kind)
-		if role, ok := b.Frame.Role(r.Role); ok && r.Ruled() && echoes(b, role) {
+		if role, ok := b.Frame.Role(r.Role); ok && r.Ruled() && Echoes(b, role) {
 			a := echo(t)
 			a.Format = r.Format
 			if r.GoneChat {
@@ -64,11 +64,11 @@ func (p *program) answer(ctx context.Context, run engine.Run, t gateway.Turn) (g
 // so every number of the chat is asked for. A database that is away is waited for; if
 // what tools bound cannot be read for another reason, unread says so, and no context
 // with a key is let in (decisions § 3.6).
-func (p *program) bindings(ctx context.Context, b *brain.Brain, place attache.Place) (list []attache.Binding, unread bool) {
+func (p *Program) bindings(ctx context.Context, b *brain.Brain, place attache.Place) (list []attache.Binding, unread bool) {
 	var numbers []attache.ChatID
 	var ties []attache.Binding
 	err := p.db.Retry(ctx, "reading what a place is bound to", func(ctx context.Context) (err error) {
-		if numbers, err = gateway.Numbers(ctx, p.db.DB, place.Chat); err != nil {
+		if numbers, err = gateway.Numbers(ctx, p.db, place.Chat); err != nil {
 			return err
 		}
 		var places []attache.Place
@@ -90,16 +90,10 @@ func (p *program) bindings(ctx context.Context, b *brain.Brain, place attache.Pl
 			named = numbers[i]
 		}
 	}
-	return append(bound(b, named, place.Thread), ties...), err != nil
-}
-
-// bound gives what access.yaml binds a chat's thread to.
-func bound(b *brain.Brain, chat attache.ChatID, thread attache.ThreadID) []attache.Binding {
-	var out []attache.Binding
-	for _, x := range b.Policy.Bindings(chat, thread) {
-		out = append(out, attache.Binding{Context: x.Context, Key: x.Key, Static: true, Thread: x.Thread, Bots: x.Bots})
+	for _, x := range b.Policy.Bindings(named, place.Thread) {
+		list = append(list, x.Plain())
 	}
-	return out
+	return append(list, ties...), err != nil
 }
 
 // modelOf gives the entry under `models:` that a role uses.
@@ -111,9 +105,9 @@ func modelOf(b *brain.Brain, r constitution.Role) constitution.Model {
 	return b.Frame.Manifest.Models[name]
 }
 
-// echoes reports whether the turns of a role are answered with their own words: its
+// Echoes reports whether the turns of a role are answered with their own words: its
 // model is echo, and it has no agent of its own, which needs no model.
-func echoes(b *brain.Brain, r constitution.Role) bool {
+func Echoes(b *brain.Brain, r constitution.Role) bool {
 	return len(r.Engine.Command) == 0 && modelOf(b, r).Model == echoModel
 }
 
@@ -134,13 +128,13 @@ func echo(t gateway.Turn) gateway.Answer {
 
 // model gives the client of an entry under `models:`. Clients are made once:
 // changed models need a restart (interface § 3).
-func (p *program) model(b *brain.Brain, name string) (*model.Client, model.Profile, error) {
+func (p *Program) model(b *brain.Brain, name string) (*model.Client, model.Profile, error) {
 	p.clients.Lock()
 	defer p.clients.Unlock()
 	if c, ok := p.clients.byName[name]; ok {
 		return c.client, c.profile, nil
 	}
-	profile, err := b.Profile(name, p.getenv)
+	profile, err := b.Profile(name, p.s.Getenv)
 	if err != nil {
 		return nil, model.Profile{}, &attache.Error{Kind: attache.KindUsage, Say: "this brain has no model that could answer", Cause: err}
 	}
@@ -158,17 +152,8 @@ type modelClient struct {
 	profile model.Profile
 }
 
-// lookup reads an environment variable, or the file that NAME_FILE names.
-func lookup(name string) string {
-	s, err := secretEnv(name)
-	if err != nil {
-		return ""
-	}
-	return s.Reveal()
-}
-
 // transcribe turns a voice message into words, if the brain has a model for it.
-func (p *program) transcribe(ctx context.Context, b *brain.Brain, turn int64, audio mind.File) (string, bool, error) {
+func (p *Program) transcribe(ctx context.Context, b *brain.Brain, turn int64, audio mind.File) (string, bool, error) {
 	if _, ok := b.Frame.Manifest.Models[transcriber]; !ok {
 		return "", false, nil
 	}
@@ -184,7 +169,7 @@ func (p *program) transcribe(ctx context.Context, b *brain.Brain, turn int64, au
 const largestFile = 20 << 20
 
 // fetch gets a file that came with a message.
-func (p *program) fetch(ctx context.Context, id attache.BotID, m attache.Media) (mind.File, error) {
+func (p *Program) fetch(ctx context.Context, id attache.BotID, m attache.Media) (mind.File, error) {
 	b := p.bot(id)
 	if b == nil {
 		return mind.File{}, fmt.Errorf("this program does not serve the bot %s", id)
@@ -204,14 +189,14 @@ func (p *program) fetch(ctx context.Context, id attache.BotID, m attache.Media) 
 }
 
 // draft begins the draft of a private answer.
-func (p *program) draft(place attache.Place, turn int64, f attache.Format) mind.Draft {
+func (p *Program) draft(place attache.Place, turn int64, f attache.Format) mind.Draft {
 	return p.bot(place.Bot).sender.Draft(place, turn, f)
 }
 
 // account records what an exchange with a model took and cost.
-func (p *program) account(ctx context.Context, x mind.Exchange) error {
+func (p *Program) account(ctx context.Context, x mind.Exchange) error {
 	a := x.Attempt
-	p.metrics.exchange(a)
+	p.metrics.Exchange(a)
 	c := usage.Call{Turn: x.Turn, N: x.N, Place: x.Place, Role: x.Role, At: x.At,
 		Profile: a.Profile, Model: a.Model, Try: a.Try, Status: a.Status, Took: a.Took, Why: a.Why, Request: a.Request}
 	if a.Usage.Reported {
@@ -226,7 +211,7 @@ func (p *program) account(ctx context.Context, x mind.Exchange) error {
 
 // contextLines answers /context: what the latest turn of a place carried, as far as
 // the place is still held to the same keys.
-func (p *program) contextLines(ctx context.Context, place attache.Place) string {
+func (p *Program) contextLines(ctx context.Context, place attache.Place) string {
 	pin := p.pin(ctx, p.brain.Current(), place)
 	x, ok, err := p.talks.Latest(ctx, place, pin.String())
 	if err != nil || pin.Unread {
@@ -238,7 +223,7 @@ func (p *program) contextLines(ctx context.Context, place attache.Place) string 
 	case !ok:
 		return "I have answered nothing here yet."
 	}
-	papers, err := carried.Of(ctx, p.db.DB, x.Turn)
+	papers, err := carried.Of(ctx, p.db, x.Turn)
 	if err != nil {
 		return "I cannot look that up right now: the database does not answer."
 	}
@@ -271,7 +256,7 @@ func cached(calls []usage.Call) string {
 func short(id string) string { return id[:min(8, len(id))] }
 
 // ours tells which of the program's bots a person of Telegram is.
-func (p *program) ours(person attache.PersonID) (attache.BotID, bool) {
+func (p *Program) ours(person attache.PersonID) (attache.BotID, bool) {
 	for _, b := range p.bots {
 		if me := b.me.Load(); me != nil && person == attache.UserID(me.ID) {
 			return b.id, true
@@ -281,7 +266,7 @@ func (p *program) ours(person attache.PersonID) (attache.BotID, bool) {
 }
 
 // bot gives the bot of an id, nil when this program does not serve it.
-func (p *program) bot(id attache.BotID) *bot {
+func (p *Program) bot(id attache.BotID) *bot {
 	for _, b := range p.bots {
 		if b.id == id {
 			return b

@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"context"
@@ -28,14 +28,14 @@ func (e *executor) close() {
 }
 
 // builtTools lists the built-in tools.
-func (p *program) builtTools() []tools.Owned {
+func (p *Program) builtTools() []tools.Owned {
 	return []tools.Owned{builtin.Tools(p.sends()), builtin.RoomTools(p.rooms()), builtin.LedgerTools(p.ledger()),
 		{Owner: "internal/doctor", Tools: []attache.Tool{builtin.DoctorCheck(p.checkFor)}}}
 }
 
 // tools lists the tools that a brain brings: those of its knowledge, and the SQL tools of
 // the features that are switched on.
-func (p *program) tools(b *brain.Brain) []tools.Owned {
+func (p *Program) tools(b *brain.Brain) []tools.Owned {
 	all := []tools.Owned{builtin.KnowledgeTools(b.Knowledge())}
 	found, _ := tools.SQLTools(b.Tree, p.execute) // their mistakes are the brain's problems
 	for _, t := range found {
@@ -47,7 +47,7 @@ func (p *program) tools(b *brain.Brain) []tools.Owned {
 }
 
 // execute carries out the statement of a SQL tool.
-func (p *program) execute(ctx context.Context, s sql.Statement, args map[string]any, readOnly bool) (views.Outcome, error) {
+func (p *Program) execute(ctx context.Context, s sql.Statement, args map[string]any, readOnly bool) (views.Outcome, error) {
 	e, err := p.executor(ctx)
 	if err != nil {
 		return views.Outcome{}, err
@@ -57,7 +57,7 @@ func (p *program) execute(ctx context.Context, s sql.Statement, args map[string]
 }
 
 // executor gives the login of SQL tools.
-func (p *program) executor(ctx context.Context) (*views.Executor, error) {
+func (p *Program) executor(ctx context.Context) (*views.Executor, error) {
 	p.sqlTools.Lock()
 	defer p.sqlTools.Unlock()
 	if p.sqlTools.opened != nil {

@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 // posted keeps what was said with an origin, in the transaction that records it as
 // sent: what a reply to it brings back, and for a run's words their place in the
 // history of where they stand (decisions § 3.11).
-func (p *program) posted(ctx context.Context, tx store.Tx, said posts.Posted) error {
+func (p *Program) posted(ctx context.Context, tx store.Tx, said posts.Posted) error {
 	if err := p.origins.Put(ctx, tx, origins.Post{Place: said.Place, Messages: said.Messages, Origin: said.Origin}); err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (p *program) posted(ctx context.Context, tx store.Tx, said posts.Posted) er
 // parents tells what posts of a place brought with them that are replied to. A post
 // of another chat brings nothing (decisions § 3.9), unless it is the same group by
 // the number that it had before it became a supergroup.
-func (p *program) parents(ctx context.Context, b *brain.Brain, at attache.Place, of []mind.Post) (map[mind.Post]mind.Parent, error) {
+func (p *Program) parents(ctx context.Context, b *brain.Brain, at attache.Place, of []mind.Post) (map[mind.Post]mind.Parent, error) {
 	former, moved := p.gateway.Formerly(at.Bot, at.Chat)
 	ids := map[mind.Post]attache.MessageID{}
 	for _, post := range of {
@@ -56,7 +56,7 @@ func (p *program) parents(ctx context.Context, b *brain.Brain, at attache.Place,
 }
 
 // origin decides what a tool's send remembers, or refuses it (decisions § 2).
-func (p *program) origin(ctx context.Context, c attache.Call, to attache.Place, about attache.About) (*attache.Origin, string, error) {
+func (p *Program) origin(ctx context.Context, c attache.Call, to attache.Place, about attache.About) (*attache.Origin, string, error) {
 	b := p.brain.Current()
 	at, target := p.pin(ctx, b, c.Place), p.pin(ctx, b, to)
 	o, left, refusal := origins.ForSend(origins.Send{
@@ -75,7 +75,7 @@ func (p *program) origin(ctx context.Context, c attache.Call, to attache.Place, 
 // lets says why a turn may not write into another place (decisions § 3.15): what is
 // held to a key leaves its place only for one with the same key, or for an owner.
 // Approvals, which could let it, are not there yet, so it is refused.
-func (p *program) lets(ctx context.Context, c attache.Call, to attache.Place) (refusal string, err error) {
+func (p *Program) lets(ctx context.Context, c attache.Call, to attache.Place) (refusal string, err error) {
 	b := p.brain.Current()
 	if c.Place.Chat == 0 || to.Chat == c.Place.Chat && to.Thread == c.Place.Thread {
 		return "", nil
@@ -93,7 +93,7 @@ func (p *program) lets(ctx context.Context, c attache.Call, to attache.Place) (r
 }
 
 // pin is what a place holds a bot to. A run without a place is held to nothing.
-func (p *program) pin(ctx context.Context, b *brain.Brain, at attache.Place) attache.Pin {
+func (p *Program) pin(ctx context.Context, b *brain.Brain, at attache.Place) attache.Pin {
 	if at.Chat == 0 {
 		return attache.Pin{}
 	}

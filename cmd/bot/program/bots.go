@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 // bot is one bot of the program: its calls, its gate, and how its updates arrive.
 type bot struct {
 	id     attache.BotID
-	p      *program
+	p      *Program
 	client *telegram.Client
 	sender *telegram.Sender
 	poller *updates.Poller
@@ -32,8 +32,8 @@ type bot struct {
 	judge  *judge.Judge
 }
 
-func (p *program) newBot(ctx context.Context, id attache.BotID, token attache.Secret) (*bot, error) {
-	client := telegram.NewClient(telegram.ClientOptions{Bot: id, Token: token, BaseURL: p.flags.TelegramAPI, Log: p.log})
+func (p *Program) newBot(ctx context.Context, id attache.BotID, token attache.Secret) (*bot, error) {
+	client := telegram.NewClient(telegram.ClientOptions{Bot: id, Token: token, BaseURL: p.s.TelegramAPI, Log: p.log})
 	b := &bot{id: id, p: p, client: client, log: p.log, secret: updates.WebhookSecret(token)}
 	b.sender = telegram.NewSender(telegram.SenderOptions{Client: client, Pace: p.brain.Current().Frame.Manifest.Telegram.Pace != "off", OnHold: p.gateway.Hold})
 	holds, err := p.gateway.Holds(ctx, id)
@@ -47,7 +47,7 @@ func (p *program) newBot(ctx context.Context, id attache.BotID, token attache.Se
 		Ruling: func(at attache.Place, kind string) access.Ruling { return p.ruling(p.brain.Current(), at, kind) },
 		Owner:  func(who attache.PersonID) bool { return p.brain.Current().Policy.Owner(who) },
 	})
-	b.poller = updates.NewPoller(updates.PollerOptions{Client: client, Inbox: patient{p.gateway, p.db.DB}, Log: p.log})
+	b.poller = updates.NewPoller(updates.PollerOptions{Client: client, Inbox: patient{p.gateway, p.db}, Log: p.log})
 	return b, nil
 }
 
@@ -113,9 +113,9 @@ func (b *bot) run(ctx context.Context) {
 
 // receive polls, as the one process that may, or sets the webhook.
 func (b *bot) receive(ctx context.Context) {
-	if b.p.flags.PublicURL != "" {
+	if b.p.s.PublicURL != "" {
 		b.keepTrying(ctx, "setting the webhook", func() bool { return false }, func(ctx context.Context) error {
-			err := updates.RegisterWebhook(ctx, b.client, b.p.flags.PublicURL, b.secret)
+			err := updates.RegisterWebhook(ctx, b.client, b.p.s.PublicURL, b.secret)
 			b.hooked.Store(err == nil)
 			return err
 		})
@@ -181,7 +181,7 @@ func (b *bot) meet(ctx context.Context) bool {
 
 // receivesBadly reports whether receiving meets a trouble, and so tells of it.
 func (b *bot) receivesBadly() bool {
-	if b.p.flags.PublicURL != "" {
+	if b.p.s.PublicURL != "" {
 		return !b.hooked.Load()
 	}
 	_, problem := b.poller.Healthy()
@@ -212,7 +212,7 @@ func (b *bot) keepTrying(ctx context.Context, what string, toldElsewhere func() 
 // what it is: a person must act.
 func (b *bot) tell(what string, err error) {
 	if e, ok := errors.AsType[*telegram.CallError](err); ok && !e.Foreign && (e.Code == 401 || e.Code == 404) {
-		b.log.Error("Telegram does not know the token of this bot", "bot", b.id, "why", "put the one that BotFather gives into "+variableOf(b.id), "err", err)
+		b.log.Error("Telegram does not know the token of this bot", "bot", b.id, "why", "put the one that BotFather gives into "+b.p.s.Variable(b.id), "err", err)
 		return
 	}
 	b.log.Warn("a step did not work; it is tried again", "bot", b.id, "why", what, "err", err)

@@ -1,20 +1,22 @@
-package main
+package program
 
 import (
 	"context"
+	"log/slog"
 
 	"attache/contexts"
 	"attache/internal/brain"
 	"attache/internal/knowledge"
+	"attache/internal/store"
 	"attache/internal/views"
 	"attache/internal/views/sql"
 )
 
 // openViews applies the features' schema.sql and opens the login that state views
 // are read over. A brain that names no view needs neither role nor rights.
-func (p *program) openViews(ctx context.Context) error {
+func (p *Program) openViews(ctx context.Context) error {
 	b := p.brain.Current()
-	schemas := schemasOf(b)
+	schemas := Schemas(b)
 	if len(schemas) > 0 {
 		if err := p.db.Migrate(ctx, "views", sql.Migrations()); err != nil {
 			return err
@@ -47,7 +49,7 @@ func (p *program) openViews(ctx context.Context) error {
 
 // allow names the views of an edited brain. The first view that a running brain
 // gets opens the login; its schema.sql needs a restart all the same (interface § 3).
-func (p *program) allow(ctx context.Context, b *brain.Brain) {
+func (p *Program) allow(ctx context.Context, b *brain.Brain) {
 	names := b.Views()
 	reader := p.views.Load()
 	if reader == nil && len(names) > 0 {
@@ -67,8 +69,8 @@ func (p *program) allow(ctx context.Context, b *brain.Brain) {
 	}
 }
 
-// schemasOf lists the schema.sql of every feature that is switched on.
-func schemasOf(b *brain.Brain) []sql.Schema {
+// Schemas lists the schema.sql of every feature that is switched on.
+func Schemas(b *brain.Brain) []sql.Schema {
 	var out []sql.Schema
 	for _, f := range b.Frame.Features {
 		path := "features/" + string(f.ID) + "/schema.sql"
@@ -81,7 +83,7 @@ func schemasOf(b *brain.Brain) []sql.Schema {
 
 // read reads what contexts need: views in one snapshot, as the brain's knobs say, and
 // documents as the reading lists that they are bounded to.
-func (p *program) read(ctx context.Context, b *brain.Brain, needs []contexts.Need) map[contexts.Need]contexts.Given {
+func (p *Program) read(ctx context.Context, b *brain.Brain, needs []contexts.Need) map[contexts.Need]contexts.Given {
 	out := make(map[contexts.Need]contexts.Given, len(needs))
 	var asked []contexts.Need
 	var queries []views.Query
@@ -119,11 +121,29 @@ func (p *program) read(ctx context.Context, b *brain.Brain, needs []contexts.Nee
 
 // document reads a document of the knowledge with what must be read before it. Its
 // text is that of the turn's beginning, like every file of the brain.
-func (p *program) document(b *brain.Brain, n contexts.Need) contexts.Given {
+func (p *Program) document(b *brain.Brain, n contexts.Need) contexts.Given {
 	list, err := b.Knowledge().ReadingList(n.Document, knowledge.Options{MaxTokens: n.MaxTokens})
 	if err != nil {
 		p.log.Warn("a document could not be read", "part", n.Document, "err", err)
 		return contexts.Given{Failed: true}
 	}
 	return contexts.Given{Text: list.String()}
+}
+
+// Look reads what contexts need as a turn does, for a dry run: as the owner of the
+// database, without making a login for it. db is nil where there is none to look at.
+func Look(ctx context.Context, db *store.DB, log *slog.Logger, b *brain.Brain, needs []contexts.Need) (map[contexts.Need]contexts.Given, error) {
+	p := &Program{log: log}
+	if names := b.Views(); db != nil && len(names) > 0 {
+		reader, err := views.OpenReader(ctx, db.Pool(), views.Options{Log: log, Look: true})
+		if err != nil {
+			return nil, err
+		}
+		defer reader.Close()
+		if err := reader.Allow(ctx, names); err != nil {
+			return nil, err
+		}
+		p.views.Store(reader)
+	}
+	return p.read(ctx, b, needs), nil
 }

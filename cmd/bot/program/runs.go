@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 )
 
 // newRunner makes what fires the brain's beats.
-func (p *program) newRunner(ctx context.Context) (*heartbeat.Runner, error) {
+func (p *Program) newRunner(ctx context.Context) (*heartbeat.Runner, error) {
 	return heartbeat.New(ctx, heartbeat.Options{
-		DB: p.db.DB, Log: p.log, Clock: p.clock,
+		DB: p.db, Log: p.log, Clock: p.s.Clock,
 		Beats: func() []heartbeat.Beat { return p.brain.Current().Beats },
 		Fire:  p.fire,
 	})
@@ -21,7 +21,7 @@ func (p *program) newRunner(ctx context.Context) (*heartbeat.Runner, error) {
 
 // fire begins the run of a slot, in the transaction that claims it: its reach is
 // decided here and stored with it (text 1 § 2, matrix B11).
-func (p *program) fire(ctx context.Context, tx store.Tx, b heartbeat.Beat, f heartbeat.Fire) (after func(), err error) {
+func (p *Program) fire(ctx context.Context, tx store.Tx, b heartbeat.Beat, f heartbeat.Fire) (after func(), err error) {
 	reach := p.brain.Current().Contexts.Reach(b.Entity)
 	turn, after, err := p.gateway.Begin(ctx, tx, b.Place, gateway.Task{
 		Run:   attache.Run{Kind: b.Kind, ID: b.ID, Feature: b.Feature, Reach: reach},
@@ -35,7 +35,7 @@ func (p *program) fire(ctx context.Context, tx store.Tx, b heartbeat.Beat, f hea
 
 // runEnded notes how a run ended, in the transaction that closes its turn. One that
 // could not do its work is told in the log when that is new: not each morning.
-func (p *program) runEnded(ctx context.Context, tx store.Tx, turn int64, state, why string) error {
+func (p *Program) runEnded(ctx context.Context, tx store.Tx, turn int64, state, why string) error {
 	if state != "failed" && state != "refused" {
 		return nil
 	}
@@ -47,9 +47,9 @@ func (p *program) runEnded(ctx context.Context, tx store.Tx, turn int64, state, 
 }
 
 // now gives the time of turns: the machine's, unless a test stops it.
-func (p *program) now() time.Time {
-	if p.clock == nil {
+func (p *Program) now() time.Time {
+	if p.s.Clock == nil {
 		return time.Now()
 	}
-	return p.clock.Now()
+	return p.s.Clock.Now()
 }

@@ -1,4 +1,6 @@
-package main
+// Package knobs is what `attache doctor --verbose` prints: the knobs of a brain that
+// hold, each with the tier that its value comes from.
+package knobs
 
 import (
 	"fmt"
@@ -9,10 +11,10 @@ import (
 	"attache/internal/brain"
 )
 
-// knobs lists the effective knobs (decisions, first paragraph): the value and the tier
+// Lines lists the effective knobs (decisions, first paragraph): the value and the tier
 // that it comes from. First those of MANIFEST, then the nearer ones that a feature, a
 // context or a role names for itself.
-func knobs(b *brain.Brain) []string {
+func Lines(b *brain.Brain) []string {
 	m := b.Frame.Manifest
 	var out []string
 	add := func(name string, value any, given map[string]int, key string) {
@@ -38,12 +40,12 @@ func knobs(b *brain.Brain) []string {
 	add("telegram.pace", m.Telegram.Pace, m.Lines, "telegram")
 	add("messageOrigins.retentionDays", m.MessageOrigins.RetentionDays, m.Lines, "messageOrigins")
 	add("approvals", fmt.Sprintf("{ expire: %s, to: %s }", m.Approvals.Expire, m.Approvals.To), m.Lines, "approvals")
-	return append(out, nearerKnobs(b)...)
+	return append(out, nearer(b)...)
 }
 
-// nearerKnobs lists the knobs of contexts, as their file or their feature sets them,
+// nearer lists the knobs of contexts, as their file or their feature sets them,
 // and those of roles.
-func nearerKnobs(b *brain.Brain) []string {
+func nearer(b *brain.Brain) []string {
 	var out []string
 	for f := range b.Contexts.Files() {
 		for _, k := range []contexts.Knob{f.Chars, f.Keep, f.Timeout} {

@@ -1,4 +1,10 @@
-package main
+// Package program is a running Attaché: the wiring of `attache run` and of the demo.
+//
+// It owns no data. What it knows beyond a call is in memory: its bots with their gates,
+// the clients of the models, the logins that views are read and SQL tools are carried
+// out over. Everything else is handed from one owner to the next, as plain values and
+// as functions that close over the Program; each file here is one such seam.
+package program
 
 import (
 	"context"
@@ -14,6 +20,9 @@ import (
 
 	"attache"
 	"attache/access"
+	"attache/cmd/bot/lookback"
+	"attache/cmd/bot/metrics"
+	"attache/cmd/bot/operator"
 	"attache/gateway"
 	"attache/gateway/mind"
 	"attache/gateway/posts"
@@ -21,6 +30,7 @@ import (
 	"attache/internal/brain"
 	"attache/internal/cliagent"
 	"attache/internal/conversation"
+	"attache/internal/doctor"
 	"attache/internal/engine"
 	"attache/internal/store"
 	"attache/internal/telegram/richtext"
@@ -30,73 +40,70 @@ import (
 	"attache/origins"
 )
 
-// program is a running Attaché: the wiring of `run` and `demo`. The order of its
-// life is the order of the functions below: prepare, run, close.
-type program struct {
-	log     *slog.Logger
-	flags   *flags
-	db      *database
-	engine  *engine.Engine
-	gateway *gateway.Gateway
-	bots    []*bot
-	webhook *updates.Webhook // for all of them
-	brain   *brain.Holder
-	began   *brain.Brain // what it began with: some of it is read at the start only
-	talks   *conversation.Store
-	origins *origins.Store
-	ties    *access.Store // bindings that tools made
-	mind    *mind.Mind
-	agents  *cliagent.Pool
-	beats   *heartbeat.Runner
-	clock   heartbeat.Clock              // nil: the machine's
-	views   atomic.Pointer[views.Reader] // nil until the brain names a view
-
+// Program is the running program. The order of its life is the order of the functions
+// below: New, Run, Close.
+type Program struct {
+	s        Settings
+	log      *slog.Logger
+	db       *store.DB
+	engine   *engine.Engine
+	gateway  *gateway.Gateway
+	bots     []*bot
+	webhook  *updates.Webhook // for all of them
+	brain    *brain.Holder
+	began    *brain.Brain // what it began with: some of it is read at the start only
+	talks    *conversation.Store
+	origins  *origins.Store
+	ties     *access.Store // bindings that tools made
+	mind     *mind.Mind
+	agents   *cliagent.Pool
+	beats    *heartbeat.Runner
+	views    atomic.Pointer[views.Reader] // nil until the brain names a view
 	sqlTools executor
-	metrics  *metrics
-	operator *operator // nil without HTTP
-	windows  windows
-	token    attache.Secret      // of the operator: pages, their JSON, /metrics
-	getenv   func(string) string // where a brain's env: settings are read
+	metrics  *metrics.Metrics
+	operator *operator.Operator // nil without HTTP
+	lookback *lookback.Windows
 	clients  struct {
 		sync.Mutex
 		byName map[string]modelClient
 	}
 }
 
-// settings are what differs between `run` and `demo`.
-type settings struct {
-	brain  *brain.Holder
-	tokens map[attache.BotID]attache.Secret
-	say    func(string) // progress for the person at the terminal
-	getenv func(string) string
-	anew   bool // forget what an earlier run left: its Telegram is gone too
+// Settings are what the command line and the environment say, as values. All of them
+// are required but where it is said what leaving one out means.
+type Settings struct {
+	DB     *store.DB
+	Alone  bool // no other process can be working on this database
+	Brain  *brain.Holder
+	Tokens map[attache.BotID]attache.Secret
+	Log    *slog.Logger
+	Clock  heartbeat.Clock // nil: the machine's
+
+	TelegramAPI string         // the Bot API server
+	PublicURL   string         // under which Telegram reaches this process; "": it polls
+	Listen      string         // address for HTTP; off: none
+	Admin       attache.Secret // of the operator: pages, their JSON, /metrics; empty: none of these
+	Files       string         // the folder below which each place has one of its own
+
+	// Getenv gives the environment in which a brain's env: settings are read.
+	Getenv func(string) string
+	// Variable names the variable that a bot's token was read from: what to mend.
+	Variable func(attache.BotID) string
+	// Env is what agents of their own get of the environment, and Hidden are the values
+	// in it that no log may show.
+	Env    []string
+	Hidden []string
+	// Subject gives what the doctor examines besides the bots, and Bot one of those.
+	Subject func(b *brain.Brain, problems []attache.Problem) doctor.Subject
+	Bot     func(id attache.BotID, client doctor.Telegram) doctor.Bot
 }
 
-// newProgram opens the database and prepares everything that can fail before a
-// bot speaks.
-func newProgram(ctx context.Context, f *flags, s settings, log *slog.Logger) (*program, error) {
-	db, err := openDatabase(ctx, f, true, log, s.say)
-	if err != nil {
-		return nil, err
-	}
-	if s.anew {
-		if err := db.forget(ctx); err != nil {
-			db.Close()
-			return nil, err
-		}
-	}
-	p := &program{log: log, flags: f, clock: f.Clock, db: db, brain: s.brain, began: s.brain.Current(), getenv: s.getenv, metrics: newMetrics()}
-	if p.getenv == nil {
-		p.getenv = lookup
-	}
-	if f.Listen != "off" {
-		if p.token, err = adminToken(s.say); err != nil {
-			p.close()
-			return nil, err
-		}
-	}
-	if err := p.prepare(ctx, s.tokens); err != nil {
-		p.close()
+// New prepares everything that can fail before a bot speaks. The database stays the
+// caller's: it is closed after Close.
+func New(ctx context.Context, s Settings) (*Program, error) {
+	p := &Program{s: s, log: s.Log, db: s.DB, brain: s.Brain, began: s.Brain.Current(), metrics: metrics.New()}
+	if err := p.prepare(ctx); err != nil {
+		p.Close()
 		return nil, err
 	}
 	return p, nil
@@ -104,7 +111,7 @@ func newProgram(ctx context.Context, f *flags, s settings, log *slog.Logger) (*p
 
 // prepare makes the engine, the gateway and the bots. The engine lives on until
 // close, so that turns in progress can end after ctx has.
-func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.Secret) (err error) {
+func (p *Program) prepare(ctx context.Context) (err error) {
 	executor := rand.Text()
 	p.engine, err = engine.New(context.WithoutCancel(ctx), engine.Options{Pool: p.db.Pool(), Executor: executor, Log: p.log})
 	if err != nil {
@@ -113,20 +120,21 @@ func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.
 	if err := p.openViews(ctx); err != nil {
 		return fmt.Errorf("state views: %w", err)
 	}
-	if p.talks, err = conversation.Open(ctx, p.db.DB); err != nil {
+	if p.talks, err = conversation.Open(ctx, p.db); err != nil {
 		return err
 	}
-	if p.origins, err = origins.Open(ctx, p.db.DB); err != nil {
+	p.lookback = lookback.New(p.db, p.talks)
+	if p.origins, err = origins.Open(ctx, p.db); err != nil {
 		return err
 	}
-	if p.ties, err = access.OpenStore(ctx, p.db.DB); err != nil {
+	if p.ties, err = access.OpenStore(ctx, p.db); err != nil {
 		return err
 	}
 	if p.mind, err = p.newMind(ctx); err != nil {
 		return err
 	}
 	p.gateway, err = gateway.New(ctx, gateway.Options{
-		DB: p.db.DB, Engine: p.engine, Executor: executor, Alone: p.db.alone(), Log: p.log,
+		DB: p.db, Engine: p.engine, Executor: executor, Alone: p.s.Alone, Log: p.log,
 		Forms:  posts.Forms{Compose: richtext.Compose, Simpler: richtext.Simpler, Retarget: richtext.Retarget},
 		Answer: p.answer,
 		New: func(ctx context.Context, tx store.Tx, at attache.Place) error {
@@ -136,7 +144,7 @@ func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.
 		Dropped:     func(ctx context.Context, turn int64) error { return p.talks.Drop(ctx, turn) },
 		Posted:      p.posted,
 		RunEnded:    p.runEnded,
-		CountUpdate: p.metrics.update, CountTurn: p.metrics.turn, CountPost: p.metrics.post,
+		CountUpdate: p.metrics.Update, CountTurn: p.metrics.Turn, CountPost: p.metrics.Post,
 		Keep:   p.keep,
 		Forget: p.forget,
 	})
@@ -146,7 +154,7 @@ func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.
 	if p.beats, err = p.newRunner(ctx); err != nil {
 		return err
 	}
-	for id, token := range tokens {
+	for id, token := range p.s.Tokens {
 		b, err := p.newBot(ctx, id, token)
 		if err != nil {
 			return err
@@ -154,7 +162,7 @@ func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.
 		p.bots = append(p.bots, b)
 	}
 	p.webhook = p.newWebhook()
-	if !p.token.Empty() {
+	if !p.s.Admin.Empty() {
 		if p.operator, err = p.newOperator(ctx); err != nil {
 			return err
 		}
@@ -163,13 +171,13 @@ func (p *program) prepare(ctx context.Context, tokens map[attache.BotID]attache.
 }
 
 // keep gives the brain's retention as it is now.
-func (p *program) keep() gateway.Retention {
+func (p *Program) keep() gateway.Retention {
 	r := p.brain.Current().Frame.Manifest.Retention
 	return gateway.Retention{Updates: r.Updates, Room: r.Room, Turns: r.Turns}
 }
 
 // forget deletes what other owners keep of turns.
-func (p *program) forget(ctx context.Context, before time.Time) error {
+func (p *Program) forget(ctx context.Context, before time.Time) error {
 	for {
 		n, err := usage.Forget(ctx, p.db.Pool(), before)
 		if err != nil {
@@ -198,7 +206,7 @@ func (p *program) forget(ctx context.Context, before time.Time) error {
 }
 
 // moved carries what other owners keep of a group to its new number.
-func (p *program) moved(ctx context.Context, tx store.Tx, bot attache.BotID, m attache.Migration) error {
+func (p *Program) moved(ctx context.Context, tx store.Tx, bot attache.BotID, m attache.Migration) error {
 	if err := p.talks.Migrate(ctx, tx, bot, m.From, m.To); err != nil {
 		return err
 	}
@@ -211,8 +219,8 @@ func (p *program) moved(ctx context.Context, tx store.Tx, bot attache.BotID, m a
 	return usage.Move(ctx, tx, bot, m)
 }
 
-// run serves until ctx ends, then lets turns in progress end.
-func (p *program) run(ctx context.Context) error {
+// Run serves until ctx ends, then lets turns in progress end.
+func (p *Program) Run(ctx context.Context) error {
 	listener, err := p.listen()
 	if err != nil {
 		return err
@@ -251,8 +259,8 @@ func (p *program) run(ctx context.Context) error {
 	return err
 }
 
-// close ends what prepare began, in reverse.
-func (p *program) close() {
+// Close ends what New began, in reverse.
+func (p *Program) Close() {
 	if p.engine != nil {
 		if err := p.engine.Close(2 * time.Second); err != nil {
 			p.log.Warn("work in progress did not stop in time; the next start goes on with it", "err", err)
@@ -262,26 +270,25 @@ func (p *program) close() {
 		p.agents.Close()
 	}
 	if p.operator != nil {
-		p.operator.doctor.wait()
+		p.operator.Close()
 	}
 	if reader := p.views.Load(); reader != nil {
 		reader.Close()
 	}
 	p.sqlTools.close()
-	p.db.Close()
 }
 
 // listen opens the HTTP address; nil without one.
-func (p *program) listen() (net.Listener, error) {
-	if p.flags.Listen == "off" {
-		if p.flags.PublicURL != "" {
-			return nil, misused("--public-url needs HTTP: Telegram brings the updates there; leave --listen off out")
+func (p *Program) listen() (net.Listener, error) {
+	if p.s.Listen == "off" {
+		if p.s.PublicURL != "" {
+			return nil, &attache.Error{Kind: attache.KindUsage, Say: "--public-url needs HTTP: Telegram brings the updates there; leave --listen off out"}
 		}
 		return nil, nil
 	}
-	l, err := net.Listen("tcp", p.flags.Listen)
+	l, err := net.Listen("tcp", p.s.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("the address %s cannot be listened on: %w; choose another with --listen, or --listen off", p.flags.Listen, err)
+		return nil, fmt.Errorf("the address %s cannot be listened on: %w; choose another with --listen, or --listen off", p.s.Listen, err)
 	}
 	return l, nil
 }

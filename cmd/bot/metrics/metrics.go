@@ -1,7 +1,9 @@
-package main
+// Package metrics is what /metrics tells of this process: counters of updates, turns,
+// posts and exchanges with models, in the form of Prometheus. Labels are few and come
+// from the brain or from code, never from what people write.
+package metrics
 
 import (
-	"crypto/rand"
 	"net/http"
 	"strconv"
 	"time"
@@ -14,9 +16,8 @@ import (
 	"attache/internal/model"
 )
 
-// metrics are what /metrics tells of this process. Labels are few and come from
-// the brain or from code, never from what people write.
-type metrics struct {
+// Metrics are the counters of one process.
+type Metrics struct {
 	registry *prometheus.Registry
 	updates  *prometheus.CounterVec
 	turns    *prometheus.CounterVec
@@ -26,11 +27,12 @@ type metrics struct {
 	tokens   *prometheus.CounterVec
 }
 
-func newMetrics() *metrics {
+// New makes counters that stand at nothing.
+func New() *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "attache_" + name, Help: help}, labels)
 	}
-	m := &metrics{
+	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		updates:  counter("updates_total", "Updates handled, by what was done with them.", "bot", "act"),
 		turns:    counter("turns_total", "Turns that ended, by how.", "bot", "state"),
@@ -45,24 +47,24 @@ func newMetrics() *metrics {
 	return m
 }
 
-// update counts a handled update by what was done with it.
-func (m *metrics) update(bot attache.BotID, what string) {
+// Update counts a handled update by what was done with it.
+func (m *Metrics) Update(bot attache.BotID, what string) {
 	m.updates.WithLabelValues(string(bot), what).Inc()
 }
 
-// turn counts an ended turn by its state, and its time.
-func (m *metrics) turn(bot attache.BotID, state string, took time.Duration) {
+// Turn counts an ended turn by its state, and its time.
+func (m *Metrics) Turn(bot attache.BotID, state string, took time.Duration) {
 	m.turns.WithLabelValues(string(bot), state).Inc()
 	m.seconds.WithLabelValues(string(bot)).Observe(took.Seconds())
 }
 
-// post counts a post by what became of its call.
-func (m *metrics) post(bot attache.BotID, fate attache.Fate) {
+// Post counts a post by what became of its call.
+func (m *Metrics) Post(bot attache.BotID, fate attache.Fate) {
 	m.posts.WithLabelValues(string(bot), string(fate)).Inc()
 }
 
-// exchange takes one exchange with a model.
-func (m *metrics) exchange(a model.Attempt) {
+// Exchange takes one exchange with a model.
+func (m *Metrics) Exchange(a model.Attempt) {
 	m.calls.WithLabelValues(a.Profile, strconv.Itoa(a.Status)).Inc()
 	if !a.Usage.Reported {
 		return
@@ -72,19 +74,7 @@ func (m *metrics) exchange(a model.Attempt) {
 	}
 }
 
-// handler serves /metrics.
-func (m *metrics) handler() http.Handler {
+// Handler serves /metrics.
+func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Timeout: 10 * time.Second})
-}
-
-// adminToken gives the operator's token: the one of ATTACHE_ADMIN_TOKEN, or one made
-// now, which is said once (interface § 2).
-func adminToken(say func(string)) (attache.Secret, error) {
-	token, err := secretEnv("ATTACHE_ADMIN_TOKEN")
-	if err != nil || !token.Empty() {
-		return token, err
-	}
-	made := rand.Text()
-	say("the pages and /metrics want this token (set ATTACHE_ADMIN_TOKEN to choose your own): " + made)
-	return attache.NewSecret(made), nil
 }

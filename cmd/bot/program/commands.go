@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"context"
@@ -7,11 +7,9 @@ import (
 	"time"
 
 	"attache"
+	"attache/engage"
 	"attache/gateway"
-	"attache/internal/brain"
-	"attache/internal/doctor"
 	"attache/internal/telegram"
-	"attache/internal/telegram/richtext"
 )
 
 // everyones are the commands that everybody who is let in may use (interface § 5).
@@ -28,6 +26,15 @@ func everyones() []telegram.Command {
 // owners are the commands that owners have besides.
 func ownersCommands() []telegram.Command {
 	return append(everyones(), telegram.Command{Name: "doctor", Description: "What is wrong with the brain and the machine"})
+}
+
+// Commands lists the names of every command that the bot itself answers.
+func Commands() []string {
+	var names []string
+	for _, c := range ownersCommands() {
+		names = append(names, c.Name)
+	}
+	return names
 }
 
 // publish shows the commands in Telegram's menus: everyone's by default, and the
@@ -107,54 +114,5 @@ func (b *bot) status(m attache.Message) string {
 			model = ""
 		}
 	}
-	return fmt.Sprintf("I am %s here (role %s). I answer to: %s.%s", name, r.Role, engageWords(r.Engage), model)
-}
-
-// engageWords says an engage word in words.
-func engageWords(word string) string {
-	switch word {
-	case "all":
-		return "every message"
-	case "addressed":
-		return "my @name and replies to me"
-	case "name":
-		return "my name, my @name and replies to me"
-	case "mention":
-		return "my @name"
-	case "reply":
-		return "replies to me"
-	}
-	return "nothing that is said here"
-}
-
-// most is how many findings a chat is shown; the command and the page show all.
-const most = 12
-
-// findings gives the doctor's findings for a chat.
-func (p *program) findings(ctx context.Context) string {
-	found := p.examine(ctx)
-	if len(found) == 0 {
-		return "All is well."
-	}
-	var lines []string
-	for i, f := range found {
-		if i == most {
-			lines = append(lines, fmt.Sprintf("… and %d more; `attache doctor` lists them", len(found)-most))
-			break
-		}
-		lines = append(lines, richtext.Literal(f.String())) // it quotes titles that strangers chose
-	}
-	return strings.Join(lines, "\n\n")
-}
-
-// privacy finds rules of the bots that this program serves and that need more than
-// Telegram delivers to them.
-func (p *program) privacy(b *brain.Brain) []doctor.Finding {
-	var found []doctor.Finding
-	for _, bot := range p.bots {
-		if me := bot.me.Load(); me != nil {
-			found = append(found, doctor.Privacy(b, bot.id, *me)...)
-		}
-	}
-	return found
+	return fmt.Sprintf("I am %s here (role %s). I answer to: %s.%s", name, r.Role, engage.Words(r.Engage), model)
 }

@@ -1,0 +1,38 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"attache"
+	"attache/gateway/carried"
+	"attache/internal/builtin"
+	"attache/internal/web/pages"
+)
+
+// ledger is where agent_context reads.
+func (p *Program) ledger() builtin.Ledger {
+	return builtin.Ledger{Windows: pages.Windows(), Default: pages.DefaultWindow, Pinned: p.pinned,
+		Uses: func(ctx context.Context, window string, at attache.Place, role attache.RoleID) (carried.Window, error) {
+			edges, _ := p.edgesOf(window)
+			return p.lookback.Uses(ctx, edges, at, role)
+		}}
+}
+
+// pinned reports whether a place is held to a key, or to none.
+func (p *Program) pinned(ctx context.Context, at attache.Place) (bool, error) {
+	pin := p.pin(ctx, p.brain.Current(), at)
+	if pin.Unread {
+		return false, errors.New("what the place is bound to cannot be read")
+	}
+	return len(pin.Bound) > 0, nil
+}
+
+// edgesOf gives the edges of a window in the zone of the brain.
+func (p *Program) edgesOf(window string) ([]time.Time, bool) {
+	return pages.Edges(window, p.now().In(p.zone()))
+}
+
+// zone is the zone of the brain, as it is now.
+func (p *Program) zone() *time.Location { return p.brain.Current().Frame.Manifest.Zone.Location }
