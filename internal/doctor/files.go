@@ -60,10 +60,17 @@ func (s *sight) unrun() []Finding {
 		}
 		if len(paths) > 0 {
 			out = append(out, Finding{Level: Skipped, Check: brainEntities,
-				What: fmt.Sprintf("this version does not run %ss, of which %d stand here, so only what they reach was looked at", kind, len(paths))}.at(slices.Min(paths), 1, 1))
+				What: fmt.Sprintf("this version runs no %ss; the %s", kind, idle(len(paths)))}.at(slices.Min(paths), 1, 1))
 		}
 	}
 	return out
+}
+
+func idle(n int) string {
+	if n == 1 {
+		return "one file here was checked and does nothing"
+	}
+	return fmt.Sprintf("%d files here were checked and do nothing", n)
 }
 
 // capabilityNames lists the capabilities of interface § 4, those of tools that are

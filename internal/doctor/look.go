@@ -16,7 +16,7 @@ import (
 //
 // Files that do not load are looked at all the same, as far as they can be read. A
 // context must not be called unreachable because the role that lists it has a slip
-// elsewhere: one mistake is one finding.
+// elsewhere, or the hook that reaches it: one mistake is one finding.
 type sight struct {
 	*brain.Brain
 	known    []string // the ids of all contexts that load
@@ -55,8 +55,9 @@ func look(b *brain.Brain, problems []attache.Problem) *sight {
 			s.roles = append(s.roles, r)
 		}
 	}
+	loaded := s.loaded()
 	for f := range b.Tree.Files() {
-		s.take(f)
+		s.take(f, loaded)
 	}
 	s.blind = s.blind || b.Tree.File(constitution.AccessPath) == nil || len(b.Policy.Bots()) == 0 && slices.ContainsFunc(problems, ofAccess)
 	for _, x := range b.Policy.Bound() {
@@ -77,15 +78,42 @@ func look(b *brain.Brain, problems []attache.Problem) *sight {
 
 func ofAccess(p attache.Problem) bool { return p.File == constitution.AccessPath }
 
-// take notes what one file lists or reaches.
-func (s *sight) take(f *brainfile.File) {
+// loaded notes what the beats, hooks and scenarios that load reach, and gives their
+// files.
+func (s *sight) loaded() map[string]bool {
+	files := map[string]bool{}
+	add := func(e attache.Entity, path, code string) {
+		files[path] = true
+		if s.off(e.Feature) {
+			return
+		}
+		list, _, _ := words(s.Tree.File(path), "reach")
+		s.entities = append(s.entities, entity{e, path, list, code})
+	}
+	for _, b := range s.Beats {
+		add(b.Entity, b.Path, "")
+	}
+	for _, x := range s.Scenarios {
+		add(x.Entity, x.Path, x.Pipeline)
+	}
+	for _, h := range s.Hooks {
+		if h.Scenario == "" { // else its reach is its scenario's
+			add(h.Entity, h.Path, h.Gate)
+		}
+	}
+	return files
+}
+
+// take notes what one file lists or reaches. Those of loaded were taken as what they
+// are.
+func (s *sight) take(f *brainfile.File, loaded map[string]bool) {
 	if strings.HasPrefix(f.Path, "constitution/") && strings.HasSuffix(f.Path, ".engage.ts") {
 		for _, id := range quoted(f) {
 			s.linked[id] = true
 		}
 	}
 	ident, ok := brainfile.Identify(f.Path)
-	if !ok || s.off(attache.FeatureID(ident.Feature)) {
+	if !ok || loaded[f.Path] || s.off(attache.FeatureID(ident.Feature)) {
 		return
 	}
 	switch ident.Kind {
@@ -117,7 +145,8 @@ func (s *sight) off(id attache.FeatureID) bool {
 	return ok && !f.Enabled
 }
 
-// beside gives the gate of a hook or the pipeline of a scenario, "" for none.
+// beside gives the gate of a hook or the pipeline of a scenario that does not load, ""
+// for none.
 func (s *sight) beside(file, kind string) string {
 	code := strings.TrimSuffix(file, ".md") + ".ts"
 	if kind == "scenario" {

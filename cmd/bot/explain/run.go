@@ -45,25 +45,47 @@ func (d *dryRun) run(name, text string) (*Answer, error) {
 // beat finds the beat of "heartbeat:ID".
 func (d *dryRun) beat(name string) (heartbeat.Beat, error) {
 	kind, id, _ := strings.Cut(name, ":")
+	known := d.known(kind)
 	switch {
-	case (kind == "hook" || kind == "scenario") && id != "":
-		return heartbeat.Beat{}, &attache.Error{Kind: attache.KindRefused, Say: fmt.Sprintf("this version runs no %ss yet, so there is no run of %s to explain", kind, name)}
-	case kind != "heartbeat" || id == "":
+	case !slices.Contains([]string{"heartbeat", "hook", "scenario"}, kind) || id == "":
 		return heartbeat.Beat{}, misused("--run is %q; write heartbeat:ID, hook:ID or scenario:ID", name)
+	case !slices.Contains(known, name):
+		return heartbeat.Beat{}, &attache.Error{Kind: attache.KindNotFound, Say: d.missing(name, known)}
+	case kind != "heartbeat":
+		return heartbeat.Beat{}, &attache.Error{Kind: attache.KindRefused, Say: fmt.Sprintf("this version runs no %ss yet, so there is no run of %s to explain", kind, name)}
 	}
-	var known []string
-	for _, b := range d.Brain.Beats {
-		if b.ID == id {
-			return b, nil
+	return d.Brain.Beats[slices.Index(known, name)], nil
+}
+
+// known lists the entities of a kind that load, as --run takes them.
+func (d *dryRun) known(kind string) []string {
+	var out []string
+	switch kind {
+	case "heartbeat":
+		for _, b := range d.Brain.Beats {
+			out = append(out, kind+":"+b.ID)
 		}
-		known = append(known, "heartbeat:"+b.ID)
+	case "hook":
+		for _, h := range d.Brain.Hooks {
+			out = append(out, kind+":"+h.ID)
+		}
+	case "scenario":
+		for _, s := range d.Brain.Scenarios {
+			out = append(out, kind+":"+s.ID)
+		}
 	}
-	say := fmt.Sprintf("there is no %s; %s", name, brainfile.Suggest(name, known, "a beat is a file <id>.heartbeat.md of a feature"))
-	files, _ := d.Brain.Tree.Entities("heartbeat")
-	if at := slices.IndexFunc(files, func(f *brainfile.File) bool { return strings.HasSuffix("/"+f.Path, "/"+id+".heartbeat.md") }); at >= 0 {
-		say = fmt.Sprintf("%s does not load, so it has no run; attache doctor says what to mend in %s", name, files[at].Path)
+	return out
+}
+
+// missing says why an entity is not among the known ones.
+func (d *dryRun) missing(name string, known []string) string {
+	kind, id, _ := strings.Cut(name, ":")
+	for f := range d.Brain.Tree.Files() {
+		if ident, ok := brainfile.Identify(f.Path); ok && ident.Kind == kind && ident.ID == id {
+			return fmt.Sprintf("%s does not load, so it has no run; attache doctor says what to mend in %s", name, f.Path)
+		}
 	}
-	return heartbeat.Beat{}, &attache.Error{Kind: attache.KindNotFound, Say: say}
+	return fmt.Sprintf("there is no %s; %s", name, brainfile.Suggest(name, known, fmt.Sprintf("it would be a file <id>.%s.md of a feature", kind)))
 }
 
 // fires says whether the beat runs at its slots, as its runner and the turn itself
