@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -120,22 +121,10 @@ func (p parsed) settle(f *brainfile.File, frame entity.Frame) (Hook, []attache.P
 	}
 	var problems []attache.Problem
 	judge := func(why string, wrong []attache.Problem) {
-		if h.Why == "" {
-			h.Why = why
-		}
+		h.Why = cmp.Or(h.Why, why) // the first reason is enough
 		problems = append(problems, wrong...)
 	}
-	if h.Agent == "" && h.Body != "" { // only of a scenario that names none
-		const what = "neither this hook nor its scenario names a role"
-		judge(what, []attache.Problem{p.sheet.Wrong("agent", what, "add agent: to one of them")})
-	}
-	if h.Agent != "" {
-		why, wrong := frame.Role(p.sheet, h.Agent)
-		if p.borrowed {
-			wrong = nil // the scenario says it
-		}
-		judge(why, wrong)
-	}
+	judge(p.role(h, frame))
 	judge(frame.Bot(p.sheet, "where.bot", h.Where.Bot))
 	if h.Target == TargetPlace {
 		judge(frame.Place(p.sheet, "the hook", h.Place))
@@ -145,6 +134,22 @@ func (p parsed) settle(f *brainfile.File, frame entity.Frame) (Hook, []attache.P
 		judge("it has neither a body nor a gate, so a fire would do nothing", nil)
 	}
 	return h, problems
+}
+
+// role looks whether somebody can work on the body.
+func (p parsed) role(h Hook, frame entity.Frame) (why string, problems []attache.Problem) {
+	switch {
+	case h.Agent == "" && h.Body != "": // a hook of a scenario that names none either
+		problem := p.sheet.Wrong("agent", "neither this hook nor its scenario names a role", "add agent: to one of them")
+		return problem.What, []attache.Problem{problem}
+	case h.Agent == "":
+		return "", nil
+	}
+	why, problems = frame.Role(p.sheet, h.Agent)
+	if p.borrowed {
+		problems = nil // its scenario says it
+	}
+	return why, problems
 }
 
 // prompt judges what the body names. Where in a value of YAML a selector stands is not

@@ -189,6 +189,10 @@ hooks:
 	if got := show(in); !strings.HasPrefix(got, "hook triage#1") || !strings.Contains(got, "there is no role") {
 		t.Error(got)
 	}
+	in.Of.Agent = "" // it has a pipeline, and its hook nobody
+	if got := show(in); !strings.HasPrefix(got, "features/f/deep/triage.scenario.md:3:5: neither this hook nor its scenario names a role; add agent: to one of them\n") {
+		t.Error(got)
+	}
 	in.Enabled = false
 	if got := show(in); strings.Count(got, `"its scenario triage has enabled: false"`) != 2 {
 		t.Error(got)

@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -163,6 +164,8 @@ func (p *parsed) outcome(w brainfile.Word) {
 		p.sheet.FailAt(w, "outcome is blank", "write true, or what is posted when the run ends, or leave the key out")
 	case p.hook.Target == TargetNone:
 		p.sheet.Fail("outcome", "outcome is posted to the place, and place is none", "name a place, or leave outcome out")
+	case slices.Contains([]string{"yes", "no", "on", "off"}, strings.ToLower(text)): // true and false to some, and never a notice
+		p.sheet.FailAt(w, fmt.Sprintf("outcome does not take %q", text), "write true or false, or what is posted when the run ends")
 	}
 	p.hook.Outcome = true
 	if text != "true" {
