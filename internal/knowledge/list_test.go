@@ -207,7 +207,8 @@ func TestNothingOutsideIsRead(t *testing.T) {
 }
 
 // Ten thousand documents are read, linted and walked in a second, as long as nothing
-// is counted; a chain of all of them is no danger either.
+// is counted (the limit here is for a busy machine and the race detector); a chain of all
+// of them is no danger either.
 //
 // row K2
 func TestTenThousandDocuments(t *testing.T) {
@@ -220,7 +221,7 @@ func TestTenThousandDocuments(t *testing.T) {
 	w := Read(files, false)
 	read := time.Since(start)
 	found := w.Lint()
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > 15*time.Second {
 		t.Errorf("it took %v to read and %v with lint", read, took)
 	}
 	t.Logf("%v to read, %v with lint", read, time.Since(start))
