@@ -135,6 +135,7 @@
 //   - cmd/bot: flags, environment, signals, and what each command starts
 //   - cmd/bot/program: the running program: bots, mind, tools and pages put together, each file one seam
 //   - cmd/bot/operator: what the operator's pages show, read from several owners, behind the login or beside the demo
+//   - cmd/bot/state: agent state in the running program: schemas applied, views read, statements of SQL tools carried out
 //   - cmd/bot/lookback: what was, over windows of time, remembered once it is over
 //   - cmd/bot/metrics: the counters of /metrics
 //   - cmd/bot/beats: what attache beats prints

@@ -13,6 +13,7 @@ import (
 	"attache"
 	"attache/cmd/bot/explain"
 	"attache/cmd/bot/program"
+	"attache/cmd/bot/state"
 	"attache/constitution"
 	"attache/contexts"
 	"attache/internal/brain"
@@ -159,5 +160,5 @@ func (r *traces) read(ctx context.Context, b *brain.Brain, needs []contexts.Need
 	if r.database != nil {
 		db = r.DB
 	}
-	return program.Look(ctx, db, r.log, b, needs)
+	return state.Look(ctx, db, r.log, b, needs)
 }

@@ -31,7 +31,7 @@ func (p *Program) newMind(ctx context.Context) (*mind.Mind, error) {
 	p.agents = p.newAgents()
 	return mind.New(ctx, mind.Options{
 		DB: p.db, Talks: p.talks, Built: p.builtTools(), Tools: p.tools, Log: p.log, Now: p.now,
-		Brain: p.brain.Current, Ruling: p.ruling, Bindings: p.bindings, Parents: p.parents, Read: p.read, Model: p.model, Transcribe: p.transcribe,
+		Brain: p.brain.Current, Ruling: p.ruling, Bindings: p.bindings, Parents: p.parents, Read: p.state.Read, Model: p.model, Transcribe: p.transcribe,
 		Ours: p.ours, Fetch: p.fetch, Draft: p.draft, Usage: p.account, Agents: p.agents, Folder: p.folder,
 	})
 }

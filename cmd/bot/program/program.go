@@ -1,9 +1,9 @@
 // Package program is a running Attaché: the wiring of `attache run` and of the demo.
 //
-// It owns no data. What it knows beyond a call is in memory: its bots with their gates,
-// the clients of the models, the logins that views are read and SQL tools are carried
-// out over. Everything else is handed from one owner to the next, as plain values and
-// as functions that close over the Program; each file here is one such seam.
+// It owns no data. What it knows beyond a call is in memory: its bots with their gates
+// and the clients of the models. Everything else is handed from one owner to the next,
+// as plain values and as functions that close over the Program; each file here is one
+// such seam.
 package program
 
 import (
@@ -15,7 +15,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"attache"
@@ -23,6 +22,7 @@ import (
 	"attache/cmd/bot/lookback"
 	"attache/cmd/bot/metrics"
 	"attache/cmd/bot/operator"
+	"attache/cmd/bot/state"
 	"attache/gateway"
 	"attache/gateway/mind"
 	"attache/gateway/posts"
@@ -36,7 +36,6 @@ import (
 	"attache/internal/telegram/richtext"
 	"attache/internal/telegram/updates"
 	"attache/internal/usage"
-	"attache/internal/views"
 	"attache/origins"
 )
 
@@ -58,8 +57,7 @@ type Program struct {
 	mind     *mind.Mind
 	agents   *cliagent.Pool
 	beats    *heartbeat.Runner
-	views    atomic.Pointer[views.Reader] // nil until the brain names a view
-	sqlTools executor
+	state    *state.State
 	metrics  *metrics.Metrics
 	operator *operator.Operator // nil without HTTP
 	lookback *lookback.Windows
@@ -117,7 +115,7 @@ func (p *Program) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := p.openViews(ctx); err != nil {
+	if p.state, err = state.Open(ctx, p.db, p.brain.Current, p.log); err != nil {
 		return fmt.Errorf("state views: %w", err)
 	}
 	if p.talks, err = conversation.Open(ctx, p.db); err != nil {
@@ -245,7 +243,7 @@ func (p *Program) Run(ctx context.Context) error {
 	}
 	wg.Go(func() {
 		p.brain.Watch(ctx, func(b *brain.Brain) {
-			p.allow(ctx, b)
+			p.state.Allow(ctx, b)
 			p.beats.Changed()
 		})
 	})
@@ -272,10 +270,9 @@ func (p *Program) Close() {
 	if p.operator != nil {
 		p.operator.Close()
 	}
-	if reader := p.views.Load(); reader != nil {
-		reader.Close()
+	if p.state != nil {
+		p.state.Close()
 	}
-	p.sqlTools.close()
 }
 
 // listen opens the HTTP address; nil without one.
