@@ -184,11 +184,25 @@ func (x *Answer) answer() string {
 	case len(x.Origin.Reach) == 0:
 		return "posted; a reply to it links to nothing"
 	}
-	var entries []string
+	// The role of the place answers a reply, and its list must let the context in.
+	there := x.brain.Admission(x.ruling.Role)
+	var back, kept []string
 	for _, e := range x.Origin.Reach {
-		entries = append(entries, e.String())
+		fact, why := x.brain.Contexts.Fact(e.Context)
+		if why == "" && fact.Holds(attache.LinkReply) && there.Admits(e.Context) {
+			back = append(back, e.String())
+		} else {
+			kept = append(kept, e.String())
+		}
 	}
-	return "posted; a reply to it brings back " + strings.Join(entries, ", ")
+	say := "posted; a reply to it links to nothing"
+	if len(back) > 0 {
+		say = "posted; a reply to it brings back " + strings.Join(back, ", ")
+	}
+	if len(kept) > 0 {
+		say += fmt.Sprintf("; it remembers %s, which no reply brings back: its when has no reply, or the role %s does not list it", strings.Join(kept, ", "), x.ruling.Role)
+	}
+	return say
 }
 
 func (x *Answer) rule() string {

@@ -199,6 +199,21 @@ func recordOf(c usage.Call) callRecord {
 	return out
 }
 
+// became tells what became of a link: its size, the knob that kept it out, or why it
+// was refused.
+func became(status string, chars int, knob, why string) string {
+	out := ""
+	if status == "attached" {
+		out = fmt.Sprintf(", %d characters", chars)
+	}
+	for _, more := range []string{knob, why} {
+		if more != "" {
+			out += ": " + more
+		}
+	}
+	return out
+}
+
 // print prints one turn for a person.
 func (t turnRecord) print(w io.Writer) {
 	fmt.Fprintf(w, "turn %d in %s: %s %s\n", t.ID, t.Place, t.Kind, t.Status)
@@ -210,7 +225,7 @@ func (t turnRecord) print(w io.Writer) {
 		fmt.Fprintf(w, "  epoch    %s, session %d\n", t.Epoch, t.Session)
 	}
 	for _, c := range t.Contexts {
-		fmt.Fprintf(w, "  %-8s %s by %s, %d characters %s%s\n", c.Status, attache.ReachEntry{Context: c.Context, Key: c.Entity}, c.Link, c.Chars, c.Knob, c.Why)
+		fmt.Fprintf(w, "  %-8s %s by %s%s\n", c.Status, attache.ReachEntry{Context: c.Context, Key: c.Entity}, c.Link, became(c.Status, c.Chars, c.Knob, c.Why))
 	}
 	for _, m := range t.Input {
 		fmt.Fprintf(w, "  in       %d %s (%s): %s\n", m.ID, m.From.Name, m.From.ID, m.Text)
