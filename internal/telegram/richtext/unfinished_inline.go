@@ -43,7 +43,6 @@ func settleInline(block string) string {
 // out of the rest of the block what there is to make.
 func (in *inlines) step(i int) (size int, done bool) {
 	rest := in.block[i:]
-	run := leadingRun(rest)
 	switch rest[0] {
 	case '\\':
 		if len(rest) == 1 {
@@ -53,6 +52,7 @@ func (in *inlines) step(i int) (size int, done bool) {
 		_, size := utf8.DecodeRuneInString(rest[1:])
 		return 1 + size, false
 	case '`':
+		run := leadingRun(rest)
 		end := closingRun(rest[len(run):], run)
 		if end < 0 {
 			in.block = in.block[:i] + closedCode(rest, run)
@@ -60,6 +60,7 @@ func (in *inlines) step(i int) (size int, done bool) {
 		}
 		return len(run) + end + len(run), false
 	case '*', '_', '~', '|':
+		run := leadingRun(rest)
 		if len(run) == len(rest) && (len(in.open) == 0 || in.open[len(in.open)-1].run != run) {
 			in.block = in.block[:i] // it opens nothing yet, or is half of what closes
 			return 0, true

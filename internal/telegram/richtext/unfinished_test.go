@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"attache"
@@ -231,6 +232,18 @@ func BenchmarkDraft(b *testing.B) {
 	for b.Loop() {
 		if _, ok := draftOf(answer, attache.FormatAuto); !ok {
 			b.Fatal("no draft")
+		}
+	}
+}
+
+// A model that repeats a sign for ever costs its draft what any long text does: each look
+// at it is one walk along the text.
+func TestDraftOfTheSameForEver(t *testing.T) {
+	for _, piece := range []string{"x", ".", "[", "(", "<", "&", `\`, "*", "`", "_a", "> "} {
+		began := time.Now()
+		Draft(attache.Outgoing{Place: attache.Place{Bot: "nova", Chat: 5}, Format: attache.FormatAuto, Markdown: strings.Repeat(piece, 500_000)}, 1)
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%q takes %s", piece, took)
 		}
 	}
 }
