@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"attache"
+	"attache/gateway/aliases"
 	"attache/gateway/posts"
 	"attache/internal/store"
 )
@@ -49,7 +50,7 @@ type Gateway struct {
 	db     *store.DB
 	log    *slog.Logger
 	posts  *posts.Office
-	former *formers
+	former *aliases.Known
 
 	mu      sync.Mutex // of the maps below
 	bots    map[attache.BotID]*intake
@@ -78,7 +79,7 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 	}
 	g := &Gateway{
 		o: o, db: o.DB, log: o.Log,
-		former:  newFormers(o.DB),
+		former:  aliases.New(o.DB),
 		bots:    map[attache.BotID]*intake{},
 		awaited: map[attache.BotID]chan struct{}{},
 		timers:  map[int64]*time.Timer{},
@@ -93,7 +94,7 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 	// The loops outlive the caller's context: when it ends, Run still lets turns in
 	// progress come to their end.
 	g.ctx, g.quit = context.WithCancel(context.WithoutCancel(ctx))
-	if err := g.former.load(ctx); err != nil {
+	if err := g.former.Load(ctx); err != nil {
 		return nil, err
 	}
 	o.Engine.Register("turn", g.turn)

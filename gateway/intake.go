@@ -140,7 +140,7 @@ func (in *intake) read(ctx context.Context, k *kept) error {
 	k.kind, k.what = u.Kind, u.Kind
 	switch {
 	case u.Message != nil:
-		if err := in.g.former.learn(ctx, in.bot.ID, u.Message.Place.Chat); err != nil {
+		if err := in.g.former.Learn(ctx, in.bot.ID, u.Message.Place.Chat); err != nil {
 			return err
 		}
 		in.take(k, *u.Message, in.bot.Judge(*u.Message))
@@ -154,7 +154,7 @@ func (in *intake) read(ctx context.Context, k *kept) error {
 		}
 		k.deeds = append(k.deeds, in.edit(*u.Edited, k.id))
 	case u.Migrated != nil:
-		in.g.former.note(in.bot.ID, *u.Migrated)
+		in.g.former.Note(in.bot.ID, *u.Migrated)
 		k.deeds = append(k.deeds, in.move(*u.Migrated))
 	case u.Stopped != nil:
 		// The button stands below a draft, so in a private chat, and its person is the

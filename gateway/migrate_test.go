@@ -77,7 +77,7 @@ func TestAReplicaLearnsOfAMove(t *testing.T) {
 	}
 	w.keep(attache.Update{Kind: "message", Migrated: &attache.Migration{From: -9, To: -1009}})
 	w.until("the move is recorded", func() bool { return w.count(`select count(*) from attache.chat_aliases`) == 1 })
-	if err := other.former.learn(t.Context(), "nova", -1009); err != nil {
+	if err := other.former.Learn(t.Context(), "nova", -1009); err != nil {
 		t.Fatal(err)
 	}
 	if old, ok := other.Formerly("nova", -1009); !ok || old != -9 {

@@ -4,7 +4,7 @@ import (
 	"attache"
 	"attache/access"
 	"attache/engage"
-	"attache/gateway"
+	"attache/gateway/aliases"
 	"attache/gateway/ledger"
 	"attache/origins"
 )
@@ -37,7 +37,7 @@ func (d *dryRun) ruled() (attache.Place, error) {
 	if at.Chat.Private() || d.Brain.Policy.Mentions(at.Chat) || d.Records.DB == nil {
 		return at, nil
 	}
-	old, ok, err := gateway.OldNumber(d.ctx, d.Records.DB, at.Bot, at.Chat)
+	old, ok, err := aliases.Former(d.ctx, d.Records.DB, at.Bot, at.Chat)
 	if err != nil && !unmade(err) {
 		return at, err
 	}
@@ -61,7 +61,7 @@ func (d *dryRun) bound(ruled attache.Place) []attache.Binding {
 		return out
 	}
 	// A bot that has not heard of its group's new number is held by what stands there.
-	numbers, err := gateway.Numbers(d.ctx, d.Records.DB, d.place.Chat)
+	numbers, err := aliases.Numbers(d.ctx, d.Records.DB, d.place.Chat)
 	var ties []attache.Binding
 	if err == nil || unmade(err) {
 		places := []attache.Place{d.place}

@@ -8,7 +8,7 @@ import (
 
 	"attache"
 	"attache/access"
-	"attache/gateway"
+	"attache/gateway/aliases"
 	"attache/internal/builtin"
 	"attache/internal/telegram"
 )
@@ -23,7 +23,7 @@ func (p *Program) rooms() builtin.Rooms {
 			return p.brain.Current().Admission(role).Admits(id)
 		},
 		Now: func(ctx context.Context, chat attache.ChatID) (attache.ChatID, error) {
-			return gateway.NewNumber(ctx, p.db, chat)
+			return aliases.Current(ctx, p.db, chat)
 		},
 		Ties: p.ties.OfChat, Bind: p.ties.Bind, Unbind: p.ties.Unbind,
 		CreateTopic: p.createTopic, CloseTopic: p.closeTopic,

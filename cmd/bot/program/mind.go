@@ -8,6 +8,7 @@ import (
 	"attache"
 	"attache/constitution"
 	"attache/gateway"
+	"attache/gateway/aliases"
 	"attache/gateway/carried"
 	"attache/gateway/mind"
 	"attache/internal/brain"
@@ -68,7 +69,7 @@ func (p *Program) bindings(ctx context.Context, b *brain.Brain, place attache.Pl
 	var numbers []attache.ChatID
 	var ties []attache.Binding
 	err := p.db.Retry(ctx, "reading what a place is bound to", func(ctx context.Context) (err error) {
-		if numbers, err = gateway.Numbers(ctx, p.db, place.Chat); err != nil {
+		if numbers, err = aliases.Numbers(ctx, p.db, place.Chat); err != nil {
 			return err
 		}
 		var places []attache.Place
