@@ -123,7 +123,7 @@ func (b *Brain) parse(last *Brain) []attache.Problem {
 		policy, _, _ = access.Read(b.accessFile, b.roles)
 	}
 	b.Policy = policy
-	problems = append(problems, b.entities()...)
+	problems = append(problems, b.entities(len(more) > 0)...)
 	b.Version = b.version()
 	return problems
 }

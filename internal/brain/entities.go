@@ -10,9 +10,10 @@ import (
 )
 
 // entities reads beats, hooks and scenarios. It is asked for when roles and rules are
-// read.
-func (b *Brain) entities() []attache.Problem {
+// read; blind says that access.yaml has problems of its own.
+func (b *Brain) entities(blind bool) []attache.Problem {
 	frame := b.entityFrame()
+	frame.Blind = blind
 	beats, problems := heartbeat.Read(b.Tree, heartbeat.Frame{Frame: frame, Zone: b.Frame.Manifest.Zone.Location})
 	scenarios, more := scenario.Read(b.Tree, scenario.Frame{Frame: frame, Hook: hooks.Check})
 	problems = append(problems, more...)
@@ -48,10 +49,15 @@ func (b *Brain) entityFrame() entity.Frame {
 // silenced is a problem of access.yaml already.
 func (b *Brain) rule(at attache.Place) entity.Standing {
 	r := b.Policy.For(at, "")
-	if r.Ruled() {
-		return entity.Standing{}
+	if !r.Ruled() {
+		return entity.Standing{Why: r.Why, Said: r.Silenced}
 	}
-	return entity.Standing{Why: r.Why, Said: r.Silenced}
+	// The rule `dm` is one for many chats: a bot writes by itself only to people whom it
+	// lets in.
+	if admitted, why := r.Admits(attache.UserID(int64(at.Chat))); at.Chat.Private() && !admitted {
+		return entity.Standing{Why: why}
+	}
+	return entity.Standing{}
 }
 
 // body renders the body of an entity. While MANIFEST.yaml is no YAML and none was

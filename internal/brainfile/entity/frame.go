@@ -14,6 +14,7 @@ type Frame struct {
 	Off   map[attache.FeatureID]bool // features that are switched off
 	Roles map[attache.RoleID]Standing
 	Bots  []attache.BotID // of access.yaml
+	Blind bool            // that there are no bots is a problem of access.yaml already
 	Rule  func(attache.Place) Standing
 
 	// Body fills in what a body names as far as it is known from files, line being the
@@ -71,6 +72,8 @@ func (f Frame) Whole(at attache.Place) attache.Place {
 func (f Frame) Place(s *Sheet, what string, at attache.Place) (why string, problems []attache.Problem) {
 	problem := attache.Problem{}
 	switch {
+	case len(f.Bots) == 0 && f.Blind:
+		return "access.yaml is wrong, so nobody knows where it may post", nil
 	case len(f.Bots) == 0:
 		problem = s.Wrong("place", "access.yaml has no bot that could post", "add one under bots in constitution/access.yaml, or leave place out")
 	case at.Bot == "":
