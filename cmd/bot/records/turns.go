@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"attache"
 	"attache/gateway"
@@ -216,32 +218,50 @@ func became(status string, chars int, knob, why string) string {
 
 // print prints one turn for a person.
 func (t turnRecord) print(w io.Writer) {
-	fmt.Fprintf(w, "turn %d in %s: %s %s\n", t.ID, t.Place, t.Kind, t.Status)
+	line := func(format string, args ...any) { fmt.Fprintln(w, shown(fmt.Sprintf(format, args...))) }
+	line("turn %d in %s: %s %s", t.ID, t.Place, t.Kind, t.Status)
 	if t.Why != "" {
-		fmt.Fprintf(w, "  why      %s\n", t.Why)
+		line("  why      %s", t.Why)
 	}
-	fmt.Fprintf(w, "  opened   %s, took %s ms\n", t.Opened.UTC().Format(time.RFC3339), took(t.Record))
+	line("  opened   %s, took %s ms", t.Opened.UTC().Format(time.RFC3339), took(t.Record))
 	if t.Epoch != "" {
-		fmt.Fprintf(w, "  epoch    %s, session %d\n", t.Epoch, t.Session)
+		line("  epoch    %s, session %d", t.Epoch, t.Session)
 	}
 	for _, c := range t.Contexts {
-		fmt.Fprintf(w, "  %-8s %s by %s%s\n", c.Status, attache.ReachEntry{Context: c.Context, Key: c.Entity}, c.Link, became(c.Status, c.Chars, c.Knob, c.Why))
+		line("  %-8s %s by %s%s", c.Status, attache.ReachEntry{Context: c.Context, Key: c.Entity}, c.Link, became(c.Status, c.Chars, c.Knob, c.Why))
 	}
 	for _, m := range t.Input {
-		fmt.Fprintf(w, "  in       %d %s (%s): %s\n", m.ID, m.From.Name, m.From.ID, m.Text)
+		line("  in       %d %s (%s): %s", m.ID, m.From.Name, m.From.ID, m.Text)
 	}
 	for _, c := range t.Calls {
-		fmt.Fprintf(w, "  model    %s %d in %d ms, %s\n", c.Model, c.Status, c.Ms, tokensOf(c))
+		line("  model    %s %d in %d ms, %s", c.Model, c.Status, c.Ms, tokensOf(c))
 	}
 	for _, c := range t.Tools {
-		fmt.Fprintf(w, "  tool     %s %s %s: %s\n           %s\n", c.ID, c.Tool, c.State, c.Args, c.Result)
+		line("  tool     %s %s %s: %s\n%s", c.ID, c.Tool, c.State, c.Args, c.Result)
 	}
 	for _, p := range t.Posts {
-		fmt.Fprintf(w, "  out      part %d %s %v: %s\n", p.Part, p.State, p.Messages, p.Text)
+		line("  out      part %d %s %v: %s", p.Part, p.State, p.Messages, p.Text)
 		if p.Why != "" {
-			fmt.Fprintf(w, "           %s\n", p.Why)
+			line("           %s", p.Why)
 		}
 	}
+}
+
+// shown keeps words of people and models from passing for lines of the record, and from
+// doing anything to a terminal.
+func shown(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch quoted := strconv.QuoteRuneToASCII(r); {
+		case r == '\n':
+			b.WriteString("\n           ")
+		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
+			b.WriteString(quoted[1 : len(quoted)-1])
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // tokensOf says what a call took.
