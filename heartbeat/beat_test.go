@@ -148,7 +148,7 @@ func TestDefaults(t *testing.T) {
 	if (a.Place != attache.Place{}) || b.Place != (attache.Place{Bot: "nova", Chat: -1001}) {
 		t.Error(a.Place, b.Place)
 	}
-	if a.Zone.String() != "Asia/Tokyo" || a.CatchUp != CatchUpOnce || !a.Enabled || a.Body != "" || b.Body != "" {
+	if a.Zone.String() != "Asia/Tokyo" || a.CatchUp != catchUpOnce || !a.Enabled || a.Body != "" || b.Body != "" {
 		t.Errorf("%+v", a)
 	}
 }

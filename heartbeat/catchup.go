@@ -11,9 +11,9 @@ type CatchUp string
 
 // What becomes of missed slots.
 const (
-	CatchUpSkip CatchUp = "skip" // nothing
-	CatchUpOnce CatchUp = "once" // one run for all of them, which is the default
-	CatchUpAll  CatchUp = "all"  // one run each, oldest first: the last 24
+	catchUpSkip CatchUp = "skip" // nothing
+	catchUpOnce CatchUp = "once" // one run for all of them, which is the default
+	catchUpAll  CatchUp = "all"  // one run each, oldest first: the last 24
 )
 
 const (
@@ -45,9 +45,9 @@ func (b Beat) deed(after, now time.Time) (d deed, due bool) {
 	}
 	newest := missed[len(missed)-1]
 	switch b.CatchUp {
-	case CatchUpSkip:
+	case catchUpSkip:
 		return deed{newest, len(missed), fmt.Sprintf("nobody ran at the minute of %s, and catchUp is skip", slots(len(missed)))}, true
-	case CatchUpAll:
+	case catchUpAll:
 		return deed{slot: missed[max(len(missed)-mostMissed, 0)], missed: 1}, true
 	}
 	return deed{slot: newest, missed: len(missed)}, true

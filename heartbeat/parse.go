@@ -39,7 +39,7 @@ func parse(f *brainfile.File) parsed {
 	if len(problems) > 0 {
 		return parsed{problems: problems}
 	}
-	h := head{CatchUp: string(CatchUpOnce), Enabled: true}
+	h := head{CatchUp: string(catchUpOnce), Enabled: true}
 	s := entity.Open(front.Head, &h)
 	p := parsed{bodyLine: front.BodyLine, sheet: s}
 	p.beat = Beat{

@@ -272,21 +272,21 @@ func (r *Runner) step(ctx context.Context, tx store.Tx, id string, now time.Time
 
 // take claims the slot of a deed and begins its run.
 func (r *Runner) take(ctx context.Context, tx store.Tx, b Beat, did *outcome) error {
-	state, why := Fired, ""
+	state, why := stateFired, ""
 	switch {
 	case did.deed.skip != "":
-		state, why = Skipped, did.deed.skip
+		state, why = stateSkipped, did.deed.skip
 	case did.err != nil:
 		state, why = Refused, attache.Sentence(did.err)
 	case b.Body == "":
-		state = Blank
+		state = stateBlank
 	}
 	id, fresh, err := claim(ctx, tx, b.Kind, b.ID, did.deed.slot.UTC().Format(time.RFC3339), state, why)
 	if err != nil || !fresh {
 		return err
 	}
 	did.state = state
-	if state != Fired {
+	if state != stateFired {
 		return nil
 	}
 	did.after, err = r.o.Fire(ctx, tx, b, Fire{ID: id, Slot: did.deed.slot, Missed: did.deed.missed})
@@ -300,13 +300,13 @@ func (r *Runner) take(ctx context.Context, tx store.Tx, b Beat, did *outcome) er
 func (r *Runner) tell(id string, did outcome) {
 	part := "heartbeat:" + id
 	switch did.state {
-	case Skipped:
+	case stateSkipped:
 		r.o.Log.Info("slots of a beat were missed and are left out", "part", part, "why", did.deed.skip)
 	case Refused:
 		if r.news(id, did.err.Error()) {
 			r.o.Log.Error("a run of a beat could not begin", "part", part, "err", did.err)
 		}
-	case Fired:
+	case stateFired:
 		delete(r.said, id)
 		why := "its slot " + did.deed.slot.Format(time.RFC3339)
 		if did.deed.missed > 0 {

@@ -593,7 +593,7 @@ func TestMark(t *testing.T) {
 	}
 	for turn := range int64(4) {
 		err := h.db.InTx(t.Context(), func(tx store.Tx) error {
-			id, fresh, err := claim(t.Context(), tx, "heartbeat", "x", fmt.Sprint(turn), Fired, "")
+			id, fresh, err := claim(t.Context(), tx, "heartbeat", "x", fmt.Sprint(turn), stateFired, "")
 			if err != nil || !fresh {
 				return fmt.Errorf("%v %w", fresh, err)
 			}
@@ -608,7 +608,7 @@ func TestMark(t *testing.T) {
 		case 2:
 			mark(10+turn, Refused, "another reason", true)
 		case 3:
-			mark(10+turn, Fired, "", true)
+			mark(10+turn, stateFired, "", true)
 		}
 	}
 	mark(99, Refused, "no fire", false)

@@ -43,10 +43,10 @@ type State string
 // What becomes of a fire. Refused is for one whose run could not begin or whose
 // answer may not be posted (decisions § 2).
 const (
-	Fired   State = "fired"
-	Blank   State = "blank"   // the beat has no body, so there is nothing to run
-	Skipped State = "skipped" // it was missed, and catchUp is skip
-	Refused State = "refused"
+	stateFired   State = "fired"
+	stateBlank   State = "blank"   // the beat has no body, so there is nothing to run
+	stateSkipped State = "skipped" // it was missed, and catchUp is skip
+	Refused      State = "refused"
 )
 
 // Began notes the turn that a fire began, in the transaction that inserts the turn.

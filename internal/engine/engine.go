@@ -14,7 +14,6 @@ import (
 	"context"
 	"encoding/gob"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -222,12 +221,6 @@ type failure struct {
 func (f failure) Error() string { return f.Text }
 
 func (f failure) Unwrap() error { return f.cause }
-
-// Lost reports whether err says that another execution owns this work now: the
-// loser of such a race stops quietly.
-func Lost(err error) bool {
-	return errors.Is(err, dbos.ErrConflictingWorkflowID)
-}
 
 // quiet passes the journal's warnings and errors on and drops its chatter. What
 // its background loops meet is told for debugging only: they try again each second

@@ -12,27 +12,27 @@ import (
 // files to load, code.
 func (k *walk) others() {
 	for _, ref := range k.entry.head.load {
-		k.asset(ref, WhyLoad)
+		k.asset(ref, whyLoad)
 	}
 	if k.WithCode {
 		for _, b := range k.entry.head.code {
-			k.asset(b.path, WhyCode)
+			k.asset(b.path, whyCode)
 		}
 	}
 	if k.WithRelated {
 		for _, ref := range k.entry.head.related {
-			k.follow(k.entry, ref, WhyRelated, 0)
+			k.follow(k.entry, ref, whyRelated, 0)
 		}
 	}
 }
 
 // asset takes in a file that load or code names.
 func (k *walk) asset(ref brainfile.Word, why Why) {
-	if why == WhyLoad && isDocument(ref.Text) {
+	if why == whyLoad && isDocument(ref.Text) {
 		k.follow(k.entry, ref, why, 0)
 		return
 	}
-	at, wrong := k.Workspace.asset(k.entry, ref.Text, why == WhyCode)
+	at, wrong := k.Workspace.asset(k.entry, ref.Text, why == whyCode)
 	if wrong == "" && k.src.kind(at) == isFolder {
 		wrong = "it is a folder"
 	}
@@ -59,19 +59,19 @@ func (k *walk) asset(ref brainfile.Word, why Why) {
 // A text under another name that says it is private is private: a link is no way in.
 func (k *walk) readable(at string) *pick {
 	if rule := matches(k.rules, at); rule != "" {
-		k.leave(Left{Path: at, Why: WhyIgnored, Detail: rule})
+		k.leave(Left{Path: at, Why: whyIgnored, Detail: rule})
 		return nil
 	}
 	f := k.src.file(at)
 	switch {
 	case f.Trouble != nil && strings.Contains(f.Trouble.What, "UTF-8"):
-		k.leave(Left{Path: at, Why: WhyBinary})
+		k.leave(Left{Path: at, Why: whyBinary})
 	case f.Trouble != nil:
-		k.leave(Left{Path: at, Why: WhyUnreadable, Detail: f.Trouble.What})
+		k.leave(Left{Path: at, Why: whyUnreadable, Detail: f.Trouble.What})
 	case !k.Privileged && strings.HasPrefix(f.Text, "---") && readFile(f).broken == "" && readFile(f).private:
-		k.leave(Left{Path: at, Why: WhyPrivate})
+		k.leave(Left{Path: at, Why: whyPrivate})
 	case !k.Privileged && k.foldedPrivate(at):
-		k.leave(Left{Path: at, Why: WhyPrivate})
+		k.leave(Left{Path: at, Why: whyPrivate})
 	default:
 		return &pick{path: at, file: f}
 	}

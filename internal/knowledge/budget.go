@@ -33,11 +33,11 @@ func (k *walk) admit() error {
 		p.in = true
 		return true
 	}
-	k.each(func(p *pick) bool { return p.why == WhyDepends && p.depth == 1 }, take)
-	k.each(func(p *pick) bool { return p.why == WhyLoad }, take)
+	k.each(func(p *pick) bool { return p.why == whyDepends && p.depth == 1 }, take)
+	k.each(func(p *pick) bool { return p.why == whyLoad }, take)
 	k.deeper(take)
-	k.each(func(p *pick) bool { return p.why == WhyCode }, take)
-	k.each(func(p *pick) bool { return p.why == WhyRelated }, take)
+	k.each(func(p *pick) bool { return p.why == whyCode }, take)
+	k.each(func(p *pick) bool { return p.why == whyRelated }, take)
 	return nil
 }
 
@@ -54,7 +54,7 @@ func (k *walk) each(which func(*pick) bool, take func(*pick) bool) {
 func (k *walk) deeper(take func(*pick) bool) {
 	var waiting []*pick
 	for _, p := range k.picks {
-		if p.why == WhyDepends && p.depth > 1 {
+		if p.why == whyDepends && p.depth > 1 {
 			waiting = append(waiting, p)
 		}
 	}
@@ -82,7 +82,7 @@ func (k *walk) finish() *ReadingList {
 	out := &ReadingList{ID: k.entry.ID}
 	var docs []*Document
 	for _, p := range k.picks {
-		if p.doc != nil && (p.why == WhyTarget || p.why == WhyDepends || p.why == WhyRelated) {
+		if p.doc != nil && (p.why == whyTarget || p.why == whyDepends || p.why == whyRelated) {
 			docs = append(docs, p.doc)
 		}
 	}
@@ -110,14 +110,14 @@ func (k *walk) remaining() []Left {
 	for _, p := range k.picks {
 		if !p.in {
 			detail := ""
-			if p.why == WhyDepends && p.depth > 1 && !p.needed() {
+			if p.why == whyDepends && p.depth > 1 && !p.needed() {
 				detail = "only what has no room needs it"
 			}
-			out = append(out, Left{Path: p.path, Why: WhyBudget, Detail: detail, Tokens: tokensOf(p.file)})
+			out = append(out, Left{Path: p.path, Why: whyBudget, Detail: detail, Tokens: tokensOf(p.file)})
 		}
 	}
 	for _, l := range k.left {
-		if l.Why == WhyDepth {
+		if l.Why == whyDepth {
 			if k.known[l.Path] != nil {
 				continue
 			}
@@ -142,12 +142,12 @@ func (k *walk) ordered(rings []ring) []*pick {
 	before := map[*pick][]*pick{} // who waits for it
 	ready := &queue{}
 	for _, p := range k.picks[1:] {
-		if !p.in || p.why != WhyDepends && p.why != WhyRelated {
+		if !p.in || p.why != whyDepends && p.why != whyRelated {
 			continue
 		}
 		for _, d := range k.Depends(p.doc) {
 			first := k.known[d.Path]
-			if first != nil && first != p && first.in && (first.why == WhyDepends || first.why == WhyRelated) && !closes[[2]*Document{p.doc, d}] {
+			if first != nil && first != p && first.in && (first.why == whyDepends || first.why == whyRelated) && !closes[[2]*Document{p.doc, d}] {
 				waits[p]++
 				before[first] = append(before[first], p)
 			}
@@ -166,7 +166,7 @@ func (k *walk) ordered(rings []ring) []*pick {
 			}
 		}
 	}
-	for _, why := range []Why{WhyLoad, WhyCode, WhyTarget} {
+	for _, why := range []Why{whyLoad, whyCode, whyTarget} {
 		for _, p := range k.picks {
 			if p.in && p.why == why {
 				out = append(out, p)

@@ -159,7 +159,7 @@ func (l *Library) ReadingList(name string, o Options) (*ReadingList, error) {
 		}
 	}
 	for i, left := range list.Left {
-		if left.Why != WhyDangling && left.Why != WhyOutside {
+		if left.Why != whyDangling && left.Why != whyOutside {
 			list.Left[i].Path = shelf.Name + "/" + left.Path
 		}
 	}

@@ -25,20 +25,20 @@ type Why string
 // What brings a file in, and what keeps it out (decisions § 8). A file that several
 // things bring is named once, for the first of them.
 const (
-	WhyTarget  Why = "target"
-	WhyDepends Why = "depends" // with the fewest steps to it
-	WhyLoad    Why = "load"
-	WhyCode    Why = "code"
-	WhyRelated Why = "related"
+	whyTarget  Why = "target"
+	whyDepends Why = "depends" // with the fewest steps to it
+	whyLoad    Why = "load"
+	whyCode    Why = "code"
+	whyRelated Why = "related"
 
-	WhyBudget     Why = "budget"     // no room, or only what has no room needs it
-	WhyPrivate    Why = "private"    // share: private
-	WhyIgnored    Why = "ignored"    // by ods.toml or by the entry
-	WhyDepth      Why = "depth"      // more steps away than are followed
-	WhyDangling   Why = "dangling"   // there is no such file, or it is no one file
-	WhyOutside    Why = "outside"    // the reference leads out of the workspace
-	WhyUnreadable Why = "unreadable" // among others a document whose frontmatter is no YAML: it may be private
-	WhyBinary     Why = "binary"     // it is no UTF-8 text
+	whyBudget     Why = "budget"     // no room, or only what has no room needs it
+	whyPrivate    Why = "private"    // share: private
+	whyIgnored    Why = "ignored"    // by ods.toml or by the entry
+	whyDepth      Why = "depth"      // more steps away than are followed
+	whyDangling   Why = "dangling"   // there is no such file, or it is no one file
+	whyOutside    Why = "outside"    // the reference leads out of the workspace
+	whyUnreadable Why = "unreadable" // among others a document whose frontmatter is no YAML: it may be private
+	whyBinary     Why = "binary"     // it is no UTF-8 text
 )
 
 // ReadingList is what is to be read for one document, in this order: what must be
@@ -63,7 +63,7 @@ type Item struct {
 
 // Reason is the item's reason as it is printed.
 func (i Item) Reason() string {
-	if i.Why == WhyDepends {
+	if i.Why == whyDepends {
 		return fmt.Sprintf("depends %d", i.Depth)
 	}
 	return string(i.Why)
@@ -94,7 +94,7 @@ func (w *Workspace) list(entry *Document, o Options) (*ReadingList, error) {
 	if why, detail := k.barred(entry); why != "" {
 		return nil, refusal(entry, why, detail)
 	}
-	k.add(&pick{path: entry.Path, doc: entry, file: entry.file, why: WhyTarget})
+	k.add(&pick{path: entry.Path, doc: entry, file: entry.file, why: whyTarget})
 	k.prerequisites()
 	k.others()
 	if err := k.admit(); err != nil {
@@ -105,10 +105,10 @@ func (w *Workspace) list(entry *Document, o Options) (*ReadingList, error) {
 
 func refusal(d *Document, why Why, detail string) error {
 	say := map[Why]string{
-		WhyPrivate:    "%s is private (share: private), so it is given to nobody without the right; with the right, add --privileged",
-		WhyIgnored:    "%s is left out by the ignore rule " + detail + "; take the rule out to read it",
-		WhyUnreadable: "%s cannot be read: " + detail + "; mend it first",
-		WhyBinary:     "%s is no UTF-8 text; save it as UTF-8",
+		whyPrivate:    "%s is private (share: private), so it is given to nobody without the right; with the right, add --privileged",
+		whyIgnored:    "%s is left out by the ignore rule " + detail + "; take the rule out to read it",
+		whyUnreadable: "%s cannot be read: " + detail + "; mend it first",
+		whyBinary:     "%s is no UTF-8 text; save it as UTF-8",
 	}[why]
 	return &attache.Error{Kind: attache.KindRefused, Say: fmt.Sprintf(say, d.Path)}
 }
@@ -165,13 +165,13 @@ func (k *walk) barred(d *Document) (Why, string) {
 	rule := matches(k.rules, d.Path)
 	switch trouble := d.file.Trouble; {
 	case rule != "":
-		return WhyIgnored, rule
+		return whyIgnored, rule
 	case trouble != nil && strings.Contains(trouble.What, "UTF-8"):
-		return WhyBinary, ""
+		return whyBinary, ""
 	case d.Broken != "":
-		return WhyUnreadable, d.Broken
+		return whyUnreadable, d.Broken
 	case d.Private && !k.Privileged:
-		return WhyPrivate, ""
+		return whyPrivate, ""
 	}
 	return "", ""
 }
@@ -196,9 +196,9 @@ func (k *walk) follow(from *Document, ref brainfile.Word, why Why, depth int) (*
 
 // unfound is a reference that leads to no file.
 func unfound(from *Document, ref brainfile.Word, wrong string) Left {
-	why := WhyDangling
+	why := whyDangling
 	if strings.Contains(wrong, "out of the workspace") || strings.Contains(wrong, "absolute") {
-		why = WhyOutside
+		why = whyOutside
 	}
 	return Left{Path: ref.Text, Why: why, Detail: fmt.Sprintf("%s:%d: %s", from.Path, ref.Line, wrong)}
 }
@@ -223,7 +223,7 @@ func (k *walk) prerequisites() {
 		for _, ref := range at.doc.head.depends {
 			if at.depth == limit {
 				k.tooDeep(at.doc, ref, limit)
-			} else if p, _ := k.follow(at.doc, ref, WhyDepends, at.depth+1); p != nil && p != at {
+			} else if p, _ := k.follow(at.doc, ref, whyDepends, at.depth+1); p != nil && p != at {
 				p.parent = append(p.parent, at)
 			}
 		}
@@ -251,5 +251,5 @@ func (k *walk) tooDeep(from *Document, ref brainfile.Word, limit int) {
 		k.leave(Left{Path: d.Path, Why: why, Detail: detail})
 		return
 	}
-	k.leave(Left{Path: d.Path, Why: WhyDepth, Detail: fmt.Sprintf("beyond max-depth %d", limit)})
+	k.leave(Left{Path: d.Path, Why: whyDepth, Detail: fmt.Sprintf("beyond max-depth %d", limit)})
 }

@@ -83,16 +83,16 @@ func TestListsHold(t *testing.T) {
 		if sum != list.Total || o.MaxTokens > 0 && sum > o.MaxTokens {
 			t.Fatalf("%d tokens, said to be %d, of %d", sum, list.Total, o.MaxTokens)
 		}
-		if last := list.Items[len(list.Items)-1]; last.Path != entry+".md" || last.Why != WhyTarget {
+		if last := list.Items[len(list.Items)-1]; last.Path != entry+".md" || last.Why != whyTarget {
 			t.Fatalf("the last is %s (%s)", last.Path, last.Why)
 		}
 		if len(list.Warnings) == 0 {
 			for _, item := range list.Items {
-				if item.Why != WhyDepends {
+				if item.Why != whyDepends {
 					continue
 				}
 				for _, d := range w.Depends(w.exact[item.Path]) {
-					if i, in := at[d.Path]; in && i > at[item.Path] && list.Items[i].Why != WhyLoad {
+					if i, in := at[d.Path]; in && i > at[item.Path] && list.Items[i].Why != whyLoad {
 						t.Fatalf("%s stands after %s, which needs it", d.Path, item.Path)
 					}
 				}

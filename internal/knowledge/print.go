@@ -40,7 +40,7 @@ func (l *ReadingList) Discreet() *ReadingList {
 	out, private := *l, 0
 	out.Left = nil
 	for _, left := range l.Left {
-		if left.Why == WhyPrivate {
+		if left.Why == whyPrivate {
 			private++
 		} else {
 			out.Left = append(out.Left, left)
@@ -50,7 +50,7 @@ func (l *ReadingList) Discreet() *ReadingList {
 		out.Left = append(out.Left[:mostLeft:mostLeft], Left{Path: counted(more) + " more", Why: out.Left[mostLeft].Why, Detail: "and other reasons"})
 	}
 	if private > 0 {
-		out.Left = append(out.Left, Left{Path: counted(private), Why: WhyPrivate})
+		out.Left = append(out.Left, Left{Path: counted(private), Why: whyPrivate})
 	}
 	return &out
 }
@@ -93,7 +93,7 @@ func (l *ReadingList) MarshalJSON() ([]byte, error) {
 		out.Files = append(out.Files, file{i.Path, i.ID, i.Reason(), i.Tokens, i.Text})
 	}
 	for _, x := range l.Left {
-		out.Truncated = out.Truncated || x.Why == WhyBudget
+		out.Truncated = out.Truncated || x.Why == whyBudget
 		out.Excluded = append(out.Excluded, left{x.Path, x.Why, x.Detail, x.Tokens})
 	}
 	return json.Marshal(out)
