@@ -113,6 +113,7 @@
 //
 //   - gateway: the order of the steps above, and the tables of updates, messages and turns
 //   - gateway/posts: what is said: an intent before each call, its result after it, one fate a part
+//   - gateway/inbox: updates as Telegram brought them, kept before they are confirmed
 //   - gateway/aliases: the numbers that groups had before they became supergroups
 //   - gateway/ledger: what was recorded of turns, posts and updates, for commands to read
 //   - gateway/mind: how a turn is answered: prompt, calls of the model and of tools, and the text in the end

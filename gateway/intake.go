@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"attache"
+	"attache/gateway/inbox"
 	"attache/internal/engine"
 	"attache/internal/store"
 )
@@ -64,12 +65,9 @@ func (in *intake) run(ctx context.Context) {
 
 // kept is one row of attache.updates with what it was read as, and what it comes to.
 type kept struct {
-	id     int64
+	inbox.Handled
 	raw    []byte
-	kind   string
-	broken string // why it does not decode
 	what   string // for counting: the act, the kind, or broken
-	silent bool   // no rule lets it in: its content is emptied
 	inputs []input
 	deeds  []deed
 }
@@ -80,7 +78,7 @@ type deed func(ctx context.Context, tx store.Tx, after *settled) error
 
 // pass makes the update one that is set aside, whatever it seemed to ask for.
 func (k *kept) pass(why string) {
-	k.broken, k.what, k.silent, k.inputs, k.deeds = why, "broken", false, nil, nil
+	k.Broken, k.what, k.Silent, k.inputs, k.deeds = why, "broken", false, nil, nil
 }
 
 // input is a message that was judged.
@@ -94,11 +92,13 @@ type input struct {
 // whole is refused by the database for a reason of its own, each update is tried
 // alone, so that one poisonous update never stops the others.
 func (in *intake) some(ctx context.Context) (int, error) {
-	rows, err := in.g.unhandled(ctx, in.bot.ID, batch)
-	if err != nil || len(rows) == 0 {
+	raws, err := inbox.Unhandled(ctx, in.g.db, in.bot.ID, batch)
+	if err != nil || len(raws) == 0 {
 		return 0, err
 	}
-	for i := range rows {
+	rows := make([]kept, len(raws))
+	for i, u := range raws {
+		rows[i].ID, rows[i].raw = u.ID, u.JSON
 		if err := in.read(ctx, &rows[i]); err != nil {
 			return 0, err
 		}
@@ -113,7 +113,7 @@ func (in *intake) some(ctx context.Context) (int, error) {
 			if store.Transient(err) || ctx.Err() != nil {
 				return i, err
 			}
-			in.g.log.Error("an update could not be handled and was set aside", "bot", in.bot.ID, "update", one[0].id, "err", err)
+			in.g.log.Error("an update could not be handled and was set aside", "bot", in.bot.ID, "update", one[0].ID, "err", err)
 			one[0].pass(err.Error())
 			if err := in.settle(ctx, one); err != nil {
 				return i, err
@@ -134,10 +134,10 @@ func (in *intake) read(ctx context.Context, k *kept) error {
 	u, err := in.bot.Decode(k.raw)
 	if err != nil {
 		k.pass(err.Error())
-		in.g.log.Warn("an update does not decode; it is kept and passed by", "bot", in.bot.ID, "update", k.id, "err", err)
+		in.g.log.Warn("an update does not decode; it is kept and passed by", "bot", in.bot.ID, "update", k.ID, "err", err)
 		return nil
 	}
-	k.kind, k.what = u.Kind, u.Kind
+	k.Kind, k.what = u.Kind, u.Kind
 	switch {
 	case u.Message != nil:
 		if err := in.g.former.Learn(ctx, in.bot.ID, u.Message.Place.Chat); err != nil {
@@ -145,14 +145,14 @@ func (in *intake) read(ctx context.Context, k *kept) error {
 		}
 		in.take(k, *u.Message, in.bot.Judge(*u.Message))
 	case u.Press != nil:
-		m, v := in.bot.Press(*u.Press, k.id)
+		m, v := in.bot.Press(*u.Press, k.ID)
 		in.take(k, m, v)
 	case u.Edited != nil:
 		if v := in.bot.Judge(*u.Edited); v.Act == ActSilence {
 			in.take(k, *u.Edited, v) // the new words of somebody who is not let in are not kept either
 			break
 		}
-		k.deeds = append(k.deeds, in.edit(*u.Edited, k.id))
+		k.deeds = append(k.deeds, in.edit(*u.Edited, k.ID))
 	case u.Migrated != nil:
 		in.g.former.Note(in.bot.ID, *u.Migrated)
 		k.deeds = append(k.deeds, in.move(*u.Migrated))
@@ -161,7 +161,7 @@ func (in *intake) read(ctx context.Context, k *kept) error {
 		// chat's; one who is not let in any more may not stop anything either.
 		person := attache.Message{Place: *u.Stopped, Chat: attache.Chat{Kind: "private"}, From: attache.Person{ID: attache.UserID(int64(u.Stopped.Chat))}}
 		if in.bot.Judge(person).Act == ActSilence {
-			k.silent = true
+			k.Silent = true
 			break
 		}
 		k.deeds = append(k.deeds, in.stop(*u.Stopped))
@@ -176,14 +176,14 @@ func (in *intake) read(ctx context.Context, k *kept) error {
 func (in *intake) take(k *kept, m attache.Message, v Verdict) {
 	k.what = string(v.Act)
 	in.g.log.Debug("a message was judged", "bot", in.bot.ID, "chat", m.Place.Chat, "thread", m.Place.Thread,
-		"person", m.From.ID, "update", k.id, "why", string(v.Act)+"; "+v.Why)
+		"person", m.From.ID, "update", k.ID, "why", string(v.Act)+"; "+v.Why)
 	switch v.Act {
 	case ActAnswer:
 		k.inputs = append(k.inputs, input{m, "input", v.Quiet})
 	case ActObserve:
 		k.inputs = append(k.inputs, input{m, "room", 0})
 	case ActSilence:
-		k.silent = true
+		k.Silent = true
 	case ActStop:
 		k.deeds = append(k.deeds, in.stop(m.Place))
 	case ActNew:
@@ -208,7 +208,11 @@ func (in *intake) settle(ctx context.Context, rows []kept) error {
 	var after settled
 	err := in.g.db.InTx(ctx, func(tx store.Tx) error {
 		after = settled{due: map[int64]time.Duration{}}
-		mine, err := in.g.mark(ctx, tx, in.bot.ID, rows)
+		handled := make([]inbox.Handled, len(rows))
+		for i, k := range rows {
+			handled[i] = k.Handled
+		}
+		mine, err := inbox.Mark(ctx, tx, in.bot.ID, handled)
 		if err != nil {
 			return err
 		}
@@ -236,7 +240,7 @@ func (in *intake) apply(ctx context.Context, tx store.Tx, rows []kept, mine map[
 		return err
 	}
 	for _, k := range rows {
-		if !mine[k.id] {
+		if !mine[k.ID] {
 			continue // another replica was faster
 		}
 		run = append(run, k.inputs...)

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"attache"
+	"attache/gateway/inbox"
 	"attache/internal/store"
 )
 
@@ -111,7 +112,7 @@ func (g *Gateway) closeTurn(ctx context.Context, tx store.Tx, id int64, out *out
 		left join lateral (
 			select id, due from attache.turns w where w.bot = c.bot and w.chat = c.chat and w.thread = c.thread and w.state = 'waiting'
 			order by due, id limit 1) w on true`,
-		id, g.o.Executor, out.state, clean(out.why)).Scan(&run, &out.next, &seconds)
+		id, g.o.Executor, out.state, inbox.Clean(out.why)).Scan(&run, &out.next, &seconds)
 	out.wait = max(0, time.Duration(seconds*float64(time.Second)))
 	out.taken = errors.Is(err, pgx.ErrNoRows)
 	switch {
@@ -120,5 +121,5 @@ func (g *Gateway) closeTurn(ctx context.Context, tx store.Tx, id int64, out *out
 	case err != nil || !run:
 		return err
 	}
-	return g.o.RunEnded(ctx, tx, id, out.state, clean(out.why))
+	return g.o.RunEnded(ctx, tx, id, out.state, inbox.Clean(out.why))
 }
