@@ -15,7 +15,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	example "attache/brain-example"
-	"attache/cmd/bot/state"
 	"attache/internal/brain"
 	"attache/internal/doctor"
 	"attache/internal/store/storetest"
@@ -86,7 +85,7 @@ func soundSQL(t *testing.T, b *brain.Brain) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if problems, err := sql.Apply(ctx, db.Pool(), state.Schemas(b)); err != nil || len(problems) > 0 {
+		if problems, err := sql.Apply(ctx, db.Pool(), b.Schemas()); err != nil || len(problems) > 0 {
 			t.Errorf("%v, %v", problems, err)
 		}
 		if _, err := db.Pool().Exec(ctx, "truncate attache.schemas"); err != nil {

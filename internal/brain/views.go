@@ -1,6 +1,10 @@
 package brain
 
-import "slices"
+import (
+	"slices"
+
+	"attache/internal/views/sql"
+)
 
 // Views lists every view that a context or a role's state names, each once, sorted.
 func (b *Brain) Views() []string {
@@ -19,4 +23,16 @@ func (b *Brain) Views() []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// Schemas lists the schema.sql of every feature that is switched on.
+func (b *Brain) Schemas() []sql.Schema {
+	var out []sql.Schema
+	for _, f := range b.Frame.Features {
+		path := "features/" + string(f.ID) + "/schema.sql"
+		if file := b.Tree.File(path); file != nil && f.Enabled {
+			out = append(out, sql.Schema{Feature: f.ID, File: path, Text: file.Text})
+		}
+	}
+	return out
 }

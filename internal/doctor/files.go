@@ -127,8 +127,8 @@ func restart(began, now *brain.Brain) []Finding {
 	if !slices.Equal(botIDs(began), botIDs(now)) {
 		add(constitution.AccessPath, 1, "bots were added or removed")
 	}
-	before := schemas(began)
-	for _, s := range schemas(now) {
+	before := began.Schemas()
+	for _, s := range now.Schemas() {
 		if !slices.Contains(before, s) {
 			add(s.File, 1, "it was changed")
 		}

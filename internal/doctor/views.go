@@ -48,23 +48,11 @@ func ofData(f *contexts.File, d contexts.Data) named {
 	return named{featureContexts, f.Path, d.Line, d.Col, d.View, d.By}
 }
 
-// schemas lists the schema.sql of every feature that is switched on.
-func schemas(b *brain.Brain) []sql.Schema {
-	var out []sql.Schema
-	for _, f := range b.Frame.Features {
-		path := "features/" + string(f.ID) + "/schema.sql"
-		if file := b.Tree.File(path); file != nil && f.Enabled {
-			out = append(out, sql.Schema{Feature: f.ID, File: path, Text: file.Text})
-		}
-	}
-	return out
-}
-
 // views checks that what contexts and roles name exists, against the features'
 // schema.sql applied in a transaction that is rolled back (matrix H7). Without a
 // database it says that it did not look (matrix H11).
 func (s Subject) views(ctx context.Context) []Finding {
-	list, made := namings(s.Brain), schemas(s.Brain)
+	list, made := namings(s.Brain), s.Brain.Schemas()
 	if len(list) == 0 && len(made) == 0 {
 		return nil
 	}

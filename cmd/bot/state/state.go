@@ -56,7 +56,7 @@ func (s *State) Close() {
 
 func (s *State) open(ctx context.Context) error {
 	b := s.brain()
-	schemas := Schemas(b)
+	schemas := b.Schemas()
 	if len(schemas) > 0 {
 		if err := s.db.Migrate(ctx, "views", sql.Migrations()); err != nil {
 			return err
@@ -107,18 +107,6 @@ func (s *State) Allow(ctx context.Context, b *brain.Brain) {
 	if err := reader.Allow(ctx, names); err != nil && ctx.Err() == nil {
 		s.log.Error("the views that the brain names could not be let in", "err", err)
 	}
-}
-
-// Schemas lists the schema.sql of every feature that is switched on.
-func Schemas(b *brain.Brain) []sql.Schema {
-	var out []sql.Schema
-	for _, f := range b.Frame.Features {
-		path := "features/" + string(f.ID) + "/schema.sql"
-		if file := b.Tree.File(path); file != nil && f.Enabled {
-			out = append(out, sql.Schema{Feature: f.ID, File: path, Text: file.Text})
-		}
-	}
-	return out
 }
 
 // Read reads what contexts need: views in one snapshot, as the brain's knobs say, and
