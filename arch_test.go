@@ -35,7 +35,7 @@ func floors() []floor {
 		{"2", "the deciders: each owns one question and answers it from plain values", []string{
 			"access", "engage", "origins", "contexts", "hitl", "heartbeat", "constitution",
 			"internal/prompt", "internal/hooks", "internal/scenario", "internal/sharedcontext",
-			"internal/knowledge", "internal/memory", "internal/usage", "internal/tools",
+			"internal/knowledge/...", "internal/memory", "internal/usage", "internal/tools",
 			"internal/conversation",
 		}},
 		{"2b", "the brain: every file, read once into one whole", []string{"internal/brain"}},

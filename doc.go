@@ -100,9 +100,11 @@
 //   - constitution: MANIFEST.yaml, features, roles and principles: the brain's frame
 //   - internal/prompt: what a model reads, in an order whose front never changes
 //   - internal/conversation: what is said in a place, kept as the bytes that were sent and replayed as those
-//   - internal/knowledge: folders of documents: read, linted, and cut into the short list that is read for one of them
+//   - internal/knowledge: the brain's packs of documents as one library: found by name, searched by words
+//   - internal/knowledge/ods: one folder of documents: what they say of themselves and what they name
+//   - internal/knowledge/lint: everything that is wrong in such a folder
+//   - internal/knowledge/reading: what is to be read for one document, in order and within a number of tokens
 //   - internal/tools: the one door to every tool: who may call it, whether its arguments fit, what comes back
-//   - internal/knowledge: folders of documents, and what is to be read for one, in order and within a number of tokens
 //   - internal/usage: what each exchange with a model took and cost
 //
 // Between the floors:

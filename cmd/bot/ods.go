@@ -11,7 +11,9 @@ import (
 
 	"attache"
 	"attache/internal/brain"
-	"attache/internal/knowledge"
+	"attache/internal/knowledge/lint"
+	"attache/internal/knowledge/ods"
+	"attache/internal/knowledge/reading"
 )
 
 // odsCommand groups what is done with folders of documents (interface § 1).
@@ -45,16 +47,16 @@ func (c odsLintCommand) Run(io stdio) error {
 		return err
 	}
 	defer root.Close()
-	w := knowledge.Read(root.FS(), isPack(dir))
-	found, errs := w.Lint(), 0
+	w := ods.Read(root.FS(), isPack(dir))
+	found, errs := lint.Check(w), 0
 	for _, f := range found {
 		fmt.Fprintln(io.out, f)
-		if f.Level == knowledge.LevelError {
+		if f.Level == ods.LevelError {
 			errs++
 		}
 	}
 	fmt.Fprintf(io.err, "documents: %d, errors: %d, warnings: %d\n", len(w.Documents()), errs, len(found)-errs)
-	if !knowledge.OK(found) {
+	if !lint.OK(found) {
 		return errFindings
 	}
 	return nil
@@ -64,7 +66,7 @@ func (c odsLintCommand) Run(io stdio) error {
 // where there is none, of the brain's knowledge. What keeps it from being made is an
 // error, and nothing is printed.
 func (c odsContextCommand) Run(f *flags, io stdio) error {
-	o := knowledge.Options{MaxDepth: c.MaxDepth, WithCode: c.WithCode, WithRelated: c.IncludeRelated, Privileged: c.Privileged}
+	o := reading.Options{MaxDepth: c.MaxDepth, WithCode: c.WithCode, WithRelated: c.IncludeRelated, Privileged: c.Privileged}
 	if c.MaxTokens != nil {
 		if o.MaxTokens = *c.MaxTokens; o.MaxTokens < 1 {
 			return misused("--max-tokens must be at least 1; leave it out for no limit")
@@ -91,7 +93,7 @@ func (c odsContextCommand) Run(f *flags, io stdio) error {
 }
 
 // list makes the reading list.
-func (c odsContextCommand) list(f *flags, o knowledge.Options) (*knowledge.ReadingList, error) {
+func (c odsContextCommand) list(f *flags, o reading.Options) (*reading.List, error) {
 	dir, marked := markedFolder()
 	if !marked {
 		if b, _, err := brain.Load(f.Brain, nil); err == nil {
@@ -99,7 +101,7 @@ func (c odsContextCommand) list(f *flags, o knowledge.Options) (*knowledge.Readi
 			if err != nil {
 				return nil, err
 			}
-			return shelf.ReadingList(d.Path, o)
+			return reading.Of(shelf.Workspace, d, o)
 		}
 	}
 	root, err := openFolder(dir)
@@ -111,7 +113,7 @@ func (c odsContextCommand) list(f *flags, o knowledge.Options) (*knowledge.Readi
 	if err != nil {
 		return nil, err
 	}
-	return knowledge.Read(root.FS(), isPack(dir)).ReadingList(query, o)
+	return reading.Find(ods.Read(root.FS(), isPack(dir)), query, o)
 }
 
 // markedFolder gives the nearest folder upwards with an ods.toml, else this folder.
@@ -121,7 +123,7 @@ func markedFolder() (dir string, marked bool) {
 		return ".", false
 	}
 	for dir := here; ; dir = filepath.Dir(dir) {
-		if info, err := os.Stat(filepath.Join(dir, knowledge.Marker)); err == nil && info.Mode().IsRegular() {
+		if info, err := os.Stat(filepath.Join(dir, ods.Marker)); err == nil && info.Mode().IsRegular() {
 			return dir, true
 		}
 		if dir == filepath.Dir(dir) {

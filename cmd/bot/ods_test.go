@@ -25,8 +25,8 @@ func odsWorkspace(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// ods runs a command line.
-func ods(t *testing.T, args ...string) (code int, out, errs string) {
+// odsLine runs a command line of attache ods.
+func odsLine(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e strings.Builder
 	code = run(t.Context(), append([]string{"ods"}, args...), stdio{strings.NewReader(""), &o, &e})
@@ -49,7 +49,7 @@ func shopDocuments() map[string]string {
 // row K2
 func TestOdsLint(t *testing.T) {
 	dir := odsWorkspace(t, shopDocuments())
-	if code, out, errs := ods(t, "lint"); code != 0 || out != "" || errs != "documents: 4, errors: 0, warnings: 0\n" {
+	if code, out, errs := odsLine(t, "lint"); code != 0 || out != "" || errs != "documents: 4, errors: 0, warnings: 0\n" {
 		t.Errorf("a sound workspace: %d\n%s%s", code, out, errs)
 	}
 	if err := os.WriteFile("shop/bad.md", []byte("---\ntags: [a]\nods:\n  stauts: draft\n  depends: [recipts.md]\n---\n"), 0o644); err != nil {
@@ -58,18 +58,18 @@ func TestOdsLint(t *testing.T) {
 	const want = "shop/bad.md:4:3 KEY-001 warning: the key \"stauts\" is not known under ods; did you mean status?\n" +
 		"shop/bad.md:5:13 GRAPH-002 error: recipts.md names no document: there is no such document; did you mean shop/receipts?\n"
 	for _, args := range [][]string{{"lint"}, {"lint", dir}, {"lint", "."}, {"--brain", "elsewhere", "lint"}} {
-		if code, out, errs := ods(t, args...); code != 1 || out != want || !strings.Contains(errs, "documents: 5, errors: 1, warnings: 1") {
+		if code, out, errs := odsLine(t, args...); code != 1 || out != want || !strings.Contains(errs, "documents: 5, errors: 1, warnings: 1") {
 			t.Errorf("%v: %d\n%s%s", args, code, out, errs)
 		}
 	}
 	t.Chdir("shop")
-	if code, out, _ := ods(t, "lint"); code != 1 || out != want {
+	if code, out, _ := odsLine(t, "lint"); code != 1 || out != want {
 		t.Errorf("from a folder below: %d\n%s", code, out)
 	}
-	if code, out, _ := ods(t, "lint", "."); code != 1 || !strings.Contains(out, ".:1:1 WS-001 error: ") {
+	if code, out, _ := odsLine(t, "lint", "."); code != 1 || !strings.Contains(out, ".:1:1 WS-001 error: ") {
 		t.Errorf("a folder without a marker: %d\n%s", code, out)
 	}
-	if code, out, errs := ods(t, "lint", "nowhere"); code != 1 || out != "" || !strings.Contains(errs, "there is no folder nowhere") {
+	if code, out, errs := odsLine(t, "lint", "nowhere"); code != 1 || out != "" || !strings.Contains(errs, "there is no folder nowhere") {
 		t.Errorf("no folder: %d\n%s%s", code, out, errs)
 	}
 }
@@ -80,7 +80,7 @@ func TestOdsLint(t *testing.T) {
 func TestOdsLintOfAPack(t *testing.T) {
 	odsWorkspace(t, map[string]string{"constitution/MANIFEST.yaml": "name: X\n", "knowledge/shop/a.md": "# A\n", "packages/s/r/knowledge/p/a.md": "# A\n", "other/knowledge/p/a.md": "# A\n"})
 	for dir, want := range map[string]int{"knowledge/shop": 0, "packages/s/r/knowledge/p": 0, "other/knowledge/p": 1} {
-		if code, out, _ := ods(t, "lint", dir); code != want {
+		if code, out, _ := odsLine(t, "lint", dir); code != want {
 			t.Errorf("%s: %d\n%s", dir, code, out)
 		}
 	}
@@ -101,11 +101,11 @@ func TestOdsContext(t *testing.T) {
 		{"context", "--include-related", "--with-code", "--max-tokens", "26", "returns.md"},
 		{"context", filepath.Join(dir, "shop", "returns.md"), "--include-code", "--include-related"},
 	} {
-		if code, out, errs := ods(t, args...); code != 0 || out != whole || errs != "" {
+		if code, out, errs := odsLine(t, args...); code != 0 || out != whole || errs != "" {
 			t.Errorf("%v: %d\n%s%s", args, code, out, errs)
 		}
 	}
-	code, out, _ := ods(t, "context", "returns", "--max-tokens", "20", "--privileged", "--json")
+	code, out, _ := odsLine(t, "context", "returns", "--max-tokens", "20", "--privileged", "--json")
 	var list struct {
 		ID        string
 		Files     []struct{ Path, ID, Reason, Text string }
@@ -124,7 +124,7 @@ func TestOdsContext(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	t.Chdir("shop")
-	if code, out, _ := ods(t, "context", "returns", "--max-depth", "0"); code != 0 || !strings.HasSuffix(out, "Excluded: shop/margins.md (private)\nExcluded: shop/receipts.md (depth: beyond max-depth 0, 9 tokens)\n") {
+	if code, out, _ := odsLine(t, "context", "returns", "--max-depth", "0"); code != 0 || !strings.HasSuffix(out, "Excluded: shop/margins.md (private)\nExcluded: shop/receipts.md (depth: beyond max-depth 0, 9 tokens)\n") {
 		t.Errorf("without prerequisites: %d\n%s", code, out)
 	}
 }
@@ -152,7 +152,7 @@ func TestOdsContextRefuses(t *testing.T) {
 		{[]string{"shop/returns", "--max-depth=-1"}, 2, "--max-depth must be 0 or more"},
 		{[]string{"shop/returns", "--json", "--max-tokens", "7"}, 1, "alone has 8 tokens"},
 	} {
-		if code, out, errs := ods(t, append([]string{"context"}, c.args...)...); code != c.code || out != "" || !strings.Contains(errs, c.why) {
+		if code, out, errs := odsLine(t, append([]string{"context"}, c.args...)...); code != c.code || out != "" || !strings.Contains(errs, c.why) {
 			t.Errorf("%v: %d\n%s%s", c.args, code, out, errs)
 		}
 	}
@@ -163,10 +163,10 @@ func TestOdsContextRefuses(t *testing.T) {
 // row K4
 func TestOdsContextOfTheBrain(t *testing.T) {
 	odsWorkspace(t, map[string]string{"brain/constitution/MANIFEST.yaml": "name: X\n", "brain/knowledge/shop/a.md": "# A\n"})
-	if code, out, errs := ods(t, "context", "shop/a"); code != 0 || out != "--- a.md (target, 3 tokens)\n\n# A\nTotal: 3 tokens\n" {
+	if code, out, errs := odsLine(t, "context", "shop/a"); code != 0 || out != "--- a.md (target, 3 tokens)\n\n# A\nTotal: 3 tokens\n" {
 		t.Errorf("%d\n%s%s", code, out, errs)
 	}
-	if code, out, errs := ods(t, "context", "shop/b"); code != 1 || out != "" || !strings.Contains(errs, "the right ones are shop/a") && !strings.Contains(errs, "did you mean shop/a?") {
+	if code, out, errs := odsLine(t, "context", "shop/b"); code != 1 || out != "" || !strings.Contains(errs, "the right ones are shop/a") && !strings.Contains(errs, "did you mean shop/a?") {
 		t.Errorf("%d\n%s%s", code, out, errs)
 	}
 }

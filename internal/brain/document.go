@@ -8,6 +8,7 @@ import (
 	"attache/contexts"
 	"attache/internal/brainfile"
 	"attache/internal/knowledge"
+	"attache/internal/knowledge/reading"
 	"attache/internal/prompt"
 )
 
@@ -75,7 +76,7 @@ func (b *Brain) paper(data contexts.Data) *attache.Problem {
 	case data.MaxTokens == nil:
 		return nil
 	}
-	if _, err := b.Knowledge().ReadingList(name, knowledge.Options{MaxTokens: *data.MaxTokens}); err != nil {
+	if _, err := b.Knowledge().ReadingList(name, reading.Options{MaxTokens: *data.MaxTokens}); err != nil {
 		what, _, _ := strings.Cut(attache.Sentence(err), "; ")
 		return &attache.Problem{What: what, Do: "raise maxTokens, or split the document"}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"attache"
-	"attache/internal/knowledge"
+	"attache/internal/knowledge/reading"
 )
 
 // What data names and no turn can carry is said where it is written, with the nearest
@@ -36,7 +36,7 @@ func TestDocumentsOfContexts(t *testing.T) {
 		if got := strings.Join(said, "\n"); got != c.want && (c.want == "" || !strings.HasPrefix(got, c.want)) {
 			t.Errorf("%s gives %q, want %q", c.data, got, c.want)
 		}
-		if list, err := b.Knowledge().ReadingList("shop/returns", knowledge.Options{}); err != nil || list.Total != 3 {
+		if list, err := b.Knowledge().ReadingList("shop/returns", reading.Options{}); err != nil || list.Total != 3 {
 			t.Errorf("%v, %v", list, err)
 		}
 	}

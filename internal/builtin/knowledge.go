@@ -10,6 +10,8 @@ import (
 	"attache"
 	"attache/internal/brainfile"
 	"attache/internal/knowledge"
+	"attache/internal/knowledge/ods"
+	"attache/internal/knowledge/reading"
 	"attache/internal/tools"
 )
 
@@ -123,7 +125,7 @@ func (k papers) tree(_ context.Context, _ attache.Call, args treeArgs) attache.R
 }
 
 // named gives documents as a list shows them.
-func named(s *knowledge.Shelf, docs []*knowledge.Document) []any {
+func named(s *knowledge.Shelf, docs []*ods.Document) []any {
 	out := []any{}
 	for _, d := range docs {
 		if !d.Private {
@@ -141,7 +143,7 @@ func (k papers) neighbours(id string) attache.Result {
 	if d.Private {
 		return attache.Refused(id + " cannot be read: it is private, or its frontmatter is broken")
 	}
-	var needs []*knowledge.Document
+	var needs []*ods.Document
 	for _, other := range s.Open() {
 		for _, on := range s.Depends(other) {
 			if on == d {
@@ -169,7 +171,7 @@ func (k papers) read(_ context.Context, _ attache.Call, args readArgs) attache.R
 	if args.MaxTokens < 1 || args.MaxTokens > mostTokens {
 		return attache.Refused(fmt.Sprintf("maxTokens is %d; give 1 to %d", args.MaxTokens, mostTokens))
 	}
-	o := knowledge.Options{MaxTokens: args.MaxTokens, WithRelated: args.Related}
+	o := reading.Options{MaxTokens: args.MaxTokens, WithRelated: args.Related}
 	for {
 		list, err := k.ReadingList(args.ID, o)
 		if err != nil {
@@ -189,7 +191,7 @@ func (k papers) read(_ context.Context, _ attache.Call, args readArgs) attache.R
 }
 
 // fieldsOf gives a list as the fields of a result.
-func fieldsOf(list *knowledge.ReadingList) map[string]any {
+func fieldsOf(list *reading.List) map[string]any {
 	fields := map[string]any{}
 	text, err := json.Marshal(list)
 	if err == nil {

@@ -7,6 +7,9 @@ import (
 
 	"attache"
 	"attache/internal/brainfile"
+	"attache/internal/knowledge/ods"
+	"attache/internal/knowledge/paths"
+	"attache/internal/knowledge/reading"
 )
 
 // Library is every pack of a brain. It never changes.
@@ -18,13 +21,13 @@ type Library struct {
 // place is a document in its pack.
 type place struct {
 	shelf *Shelf
-	doc   *Document
+	doc   *ods.Document
 }
 
 // Shelf is one pack of a brain with its name: that of its folder, for a pack of a
 // package behind the package's, as in acme/kit/returns.
 type Shelf struct {
-	*Workspace
+	*ods.Workspace
 	Name   string
 	Folder string // from the brain's root
 }
@@ -35,7 +38,7 @@ func NewLibrary(tree *brainfile.Tree, folders []string) *Library {
 	l := &Library{}
 	for _, folder := range folders {
 		name := strings.Replace(strings.TrimPrefix(strings.TrimPrefix(folder, "packages/"), "knowledge/"), "/knowledge/", "/", 1)
-		l.packs = append(l.packs, &Shelf{Pack(tree, folder), name, folder})
+		l.packs = append(l.packs, &Shelf{ods.Pack(tree, folder), name, folder})
 	}
 	slices.SortFunc(l.packs, func(a, b *Shelf) int { return strings.Compare(a.Name, b.Name) })
 	l.index()
@@ -48,7 +51,7 @@ func (l *Library) index() {
 		l.names[i] = map[string][]place{}
 	}
 	for _, s := range l.packs {
-		for _, d := range s.docs {
+		for _, d := range s.Documents() {
 			full := s.full(d)
 			l.note(0, full, place{s, d})
 			if at := strings.ToLower(s.Name + "/" + d.Path); at != full {
@@ -75,7 +78,7 @@ func (l *Library) Packs() []*Shelf {
 // Find gives the one document that a name means: <pack>/<id>, its selector in prompts
 // (lib.<pack>.<path>), or an id alone when only one pack has it. The error says which
 // names come near, or which documents it might mean; none of them is private.
-func (l *Library) Find(name string) (*Shelf, *Document, error) {
+func (l *Library) Find(name string) (*Shelf, *ods.Document, error) {
 	plain := strings.Trim(strings.ToLower(strings.TrimSpace(name)), "/")
 	for kind, key := range []string{plain, dotted(plain), plain} {
 		if l == nil {
@@ -109,7 +112,7 @@ func among(found []place) string {
 // known lists what may be found, for suggestions.
 func (l *Library) known() (out []string) {
 	for _, s := range l.Packs() {
-		for _, d := range s.docs {
+		for _, d := range s.Documents() {
 			if !d.Private {
 				out = append(out, s.full(d))
 			}
@@ -119,15 +122,15 @@ func (l *Library) known() (out []string) {
 }
 
 // full is the name of a document in the library.
-func (s *Shelf) full(d *Document) string { return strings.ToLower(s.Name) + "/" + d.ID }
+func (s *Shelf) full(d *ods.Document) string { return strings.ToLower(s.Name) + "/" + d.ID }
 
 // selector is the name of a document as prompts select it.
-func (s *Shelf) selector(d *Document) string {
+func (s *Shelf) selector(d *ods.Document) string {
 	if strings.HasPrefix(s.Folder, "packages/") {
 		parts := strings.Split(s.Folder, "/")
-		return dotted("pkg." + strings.Join(parts[1:], ".") + "." + pathID(d.Path))
+		return dotted("pkg." + strings.Join(parts[1:], ".") + "." + paths.ID(d.Path))
 	}
-	return dotted("lib." + s.Name + "." + pathID(d.Path))
+	return dotted("lib." + s.Name + "." + paths.ID(d.Path))
 }
 
 // dotted writes a path as selectors do: in lower case, with dots, and _ for -.
@@ -137,7 +140,7 @@ func dotted(s string) string {
 
 // ReadingList gives the list of a document for whoever talks to the bot: without what
 // is private, whatever the options say, and with the name of its pack before each path.
-func (l *Library) ReadingList(name string, o Options) (*ReadingList, error) {
+func (l *Library) ReadingList(name string, o reading.Options) (*reading.List, error) {
 	shelf, entry, err := l.Find(name)
 	if err != nil {
 		return nil, err
@@ -146,23 +149,12 @@ func (l *Library) ReadingList(name string, o Options) (*ReadingList, error) {
 		return nil, &attache.Error{Kind: attache.KindRefused, Say: name + " is private, so no agent reads it"}
 	}
 	o.Privileged = false
-	list, err := shelf.list(entry, o)
+	list, err := reading.Of(shelf.Workspace, entry, o)
 	if err != nil {
 		return nil, err
 	}
 	list.ID = shelf.full(entry)
-	for i := range list.Items {
-		item := &list.Items[i]
-		item.Path = shelf.Name + "/" + item.Path
-		if item.ID != "" {
-			item.ID = strings.ToLower(shelf.Name) + "/" + item.ID
-		}
-	}
-	for i, left := range list.Left {
-		if left.Why != whyDangling && left.Why != whyOutside {
-			list.Left[i].Path = shelf.Name + "/" + left.Path
-		}
-	}
+	list.Under(shelf.Name)
 	return list.Discreet(), nil
 }
 
@@ -170,17 +162,17 @@ func (l *Library) ReadingList(name string, o Options) (*ReadingList, error) {
 // is no YAML, and ids that two have. The rest is for attache ods lint to say.
 func (l *Library) Problems() (out []attache.Problem) {
 	for _, s := range l.Packs() {
-		for _, d := range s.docs {
-			for _, f := range d.found {
+		for _, d := range s.Documents() {
+			for _, f := range d.Found {
 				if d.Broken != "" {
 					out = append(out, f.Problem)
 				}
 			}
 		}
-		for _, f := range s.clashes() {
+		for _, f := range s.Clashes() {
 			out = append(out, f.Problem)
 		}
-		for _, f := range s.found {
+		for _, f := range s.Found() {
 			if f.Rule == "WS-002" {
 				out = append(out, f.Problem)
 			}
@@ -189,14 +181,5 @@ func (l *Library) Problems() (out []attache.Problem) {
 	return out
 }
 
-// clashes gives the findings on ids that several documents have.
-func (w *Workspace) clashes() []Finding {
-	l := lint{Workspace: w}
-	for _, d := range w.docs {
-		l.clash(d)
-	}
-	return l.found
-}
-
 // NameOf gives the name by which Find finds a document of a pack: <pack>/<id>.
-func (s *Shelf) NameOf(d *Document) string { return s.full(d) }
+func (s *Shelf) NameOf(d *ods.Document) string { return s.full(d) }

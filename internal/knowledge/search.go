@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"attache/internal/knowledge/ods"
 )
 
 // Hit is a document that a search found.
@@ -48,9 +50,9 @@ func (l *Library) Search(query, pack string, most int) (hits []Hit, more int) {
 			continue
 		}
 		for _, d := range s.Open() {
-			words, score := d.score(wanted)
+			words, points := score(d, wanted)
 			if words > 0 {
-				found = append(found, scored{place{s, d}, words, score})
+				found = append(found, scored{place{s, d}, words, points})
 			}
 		}
 	}
@@ -63,14 +65,9 @@ func (l *Library) Search(query, pack string, most int) (hits []Hit, more int) {
 	return hits, len(found) - len(hits)
 }
 
-// Open gives the documents that anybody may read.
-func (w *Workspace) Open() []*Document {
-	return w.filter(func(d *Document) bool { return !d.Private })
-}
-
-func (s *Shelf) hit(d *Document, wanted []string) Hit {
+func (s *Shelf) hit(d *ods.Document, wanted []string) Hit {
 	h := Hit{Name: s.full(d), Pack: s.Name, Title: d.Title, Summary: d.Summary, Profile: d.Profile}
-	for line := range strings.Lines(d.head.body) {
+	for line := range strings.Lines(d.Body) {
 		if !strings.HasPrefix(line, "#") && slices.ContainsFunc(terms(line), func(t string) bool { return anyOf(wanted, t) }) {
 			h.Line = strings.TrimSpace(line)
 			if letters := []rune(h.Line); len(letters) > longLine {
@@ -83,12 +80,12 @@ func (s *Shelf) hit(d *Document, wanted []string) Hit {
 }
 
 // score counts how many of the words a document has, and how prominently.
-func (d *Document) score(wanted []string) (words, score int) {
+func score(d *ods.Document, wanted []string) (words, score int) {
 	parts := []struct {
 		terms []string
 		each  int
 		most  int
-	}{{terms(d.Title), inTitle, inTitle}, {terms(d.Summary), inSummary, inSummary}, {terms(d.ID), inID, inID}, {terms(d.head.body), inBody, mostBody}}
+	}{{terms(d.Title), inTitle, inTitle}, {terms(d.Summary), inSummary, inSummary}, {terms(d.ID), inID, inID}, {terms(d.Body), inBody, mostBody}}
 	for _, word := range wanted {
 		sum := 0
 		for _, p := range parts {

@@ -14,7 +14,7 @@ import (
 	"attache"
 	"attache/contexts"
 	"attache/internal/brain"
-	"attache/internal/knowledge"
+	"attache/internal/knowledge/reading"
 	"attache/internal/store"
 	"attache/internal/views"
 	"attache/internal/views/sql"
@@ -150,7 +150,7 @@ func (s *State) Read(ctx context.Context, b *brain.Brain, needs []contexts.Need)
 // document reads a document of the knowledge with what must be read before it. Its
 // text is that of the turn's beginning, like every file of the brain.
 func (s *State) document(b *brain.Brain, n contexts.Need) contexts.Given {
-	list, err := b.Knowledge().ReadingList(n.Document, knowledge.Options{MaxTokens: n.MaxTokens})
+	list, err := b.Knowledge().ReadingList(n.Document, reading.Options{MaxTokens: n.MaxTokens})
 	if err != nil {
 		s.log.Warn("a document could not be read", "part", n.Document, "err", err)
 		return contexts.Given{Failed: true}

@@ -1,4 +1,4 @@
-package knowledge
+package reading
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"attache"
+	"attache/internal/knowledge/ods"
 )
 
 // admit decides what has room. The entry is reserved; then come what it depends on
@@ -78,15 +79,15 @@ func (p *pick) needed() bool {
 }
 
 // finish puts what was admitted in order and names the rest.
-func (k *walk) finish() *ReadingList {
-	out := &ReadingList{ID: k.entry.ID}
-	var docs []*Document
+func (k *walk) finish() *List {
+	out := &List{ID: k.entry.ID}
+	var docs []*ods.Document
 	for _, p := range k.picks {
 		if p.doc != nil && (p.why == whyTarget || p.why == whyDepends || p.why == whyRelated) {
 			docs = append(docs, p.doc)
 		}
 	}
-	rings := k.rings(docs)
+	rings := k.Rings(docs)
 	for _, r := range rings {
 		out.Warnings = append(out.Warnings, "depends goes round in a ring: "+r.String())
 	}
@@ -121,7 +122,7 @@ func (k *walk) remaining() []Left {
 			if k.known[l.Path] != nil {
 				continue
 			}
-			l.Tokens = tokensOf(k.exact[l.Path].file)
+			l.Tokens = tokensOf(k.At(l.Path).File)
 		}
 		out = append(out, l)
 	}
@@ -133,10 +134,10 @@ func (k *walk) remaining() []Left {
 // depend on, of several that may come next the one most steps away and then by id;
 // then what is loaded and code, as declared; then the entry. Where depends goes round
 // the reference that closes the ring does not count.
-func (k *walk) ordered(rings []ring) []*pick {
-	closes := map[[2]*Document]bool{}
+func (k *walk) ordered(rings []ods.Ring) []*pick {
+	closes := map[[2]*ods.Document]bool{}
 	for _, r := range rings {
-		closes[[2]*Document{r.docs[len(r.docs)-1], r.docs[0]}] = true
+		closes[[2]*ods.Document{r.Docs[len(r.Docs)-1], r.Docs[0]}] = true
 	}
 	waits := map[*pick]int{}
 	before := map[*pick][]*pick{} // who waits for it
@@ -147,7 +148,7 @@ func (k *walk) ordered(rings []ring) []*pick {
 		}
 		for _, d := range k.Depends(p.doc) {
 			first := k.known[d.Path]
-			if first != nil && first != p && first.in && (first.why == whyDepends || first.why == whyRelated) && !closes[[2]*Document{p.doc, d}] {
+			if first != nil && first != p && first.in && (first.why == whyDepends || first.why == whyRelated) && !closes[[2]*ods.Document{p.doc, d}] {
 				waits[p]++
 				before[first] = append(before[first], p)
 			}

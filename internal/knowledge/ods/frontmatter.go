@@ -1,4 +1,4 @@
-package knowledge
+package ods
 
 import (
 	"fmt"
@@ -62,13 +62,13 @@ func (r *read) engine(n brainfile.Node, at brainfile.Word) {
 			word := r.oneOf(p, "ENUM-002", shares())
 			r.private = r.private || word != "public" && word != "org"
 		case "depends":
-			r.depends = r.texts(p)
+			r.names.Depends = r.texts(p)
 		case "related":
-			r.related = r.texts(p)
+			r.names.Related = r.texts(p)
 		case "resources":
-			r.resources = r.assets(p)
+			r.names.Resources = r.assets(p)
 		case "code":
-			r.code = r.bindings(p)
+			r.names.Code = r.bindings(p)
 		case "context":
 			r.context(p)
 		case "custom_profile", "custom-profile":
@@ -101,7 +101,7 @@ func (r *read) ident(p brainfile.Pair) {
 		r.say("KEY-002", LevelError, p.Key, "the id is no name", "write letters, digits, and / _ - . between them")
 		return
 	}
-	r.id = word
+	r.names.ID = word
 }
 
 var identity = regexp.MustCompile(`^[\pL\pN_][\pL\pN_./ -]*$`)
@@ -169,13 +169,13 @@ func (r *read) context(p brainfile.Pair) {
 			if problems := p.Value.Decode(&depth); len(problems) > 0 || depth < 0 {
 				r.say("CONTEXT-001", LevelError, p.Key, "max-depth is no whole number of 0 or more", "write it in digits, as in max-depth: 2")
 			} else {
-				r.depth = depth
+				r.names.Depth = depth
 			}
 		case "load":
-			r.load = r.texts(p)
+			r.names.Load = r.texts(p)
 		case "ignore":
 			before := len(r.found)
-			r.ignore = r.texts(p)
+			r.names.Ignore = r.texts(p)
 			for i := before; i < len(r.found); i++ {
 				r.found[i].Rule = "CONTEXT-002"
 			}
@@ -197,22 +197,22 @@ func (r *read) assets(p brainfile.Pair) (out []brainfile.Word) {
 }
 
 // bindings takes the entries of code.
-func (r *read) bindings(p brainfile.Pair) (out []binding) {
+func (r *read) bindings(p brainfile.Pair) (out []Binding) {
 	for _, n := range r.entries(p) {
-		var b binding
-		b.path = r.pathOf(p, n, []string{"path", "role", "symbol", "description"}, func(q brainfile.Pair) {
+		var b Binding
+		b.Path = r.pathOf(p, n, []string{"path", "role", "symbol", "description"}, func(q brainfile.Pair) {
 			switch q.Key.Text {
 			case "role":
 				r.oneOf(q, "ENUM-003", roles())
 			case "symbol":
-				b.symbol, _ = q.Value.Text()
+				b.Symbol, _ = q.Value.Text()
 			}
 		})
-		if lineNumber.MatchString(b.path.Text) {
-			r.say("ASSET-003", LevelError, b.path, "the path names a line", "leave it out and name a symbol: lines move")
+		if lineNumber.MatchString(b.Path.Text) {
+			r.say("ASSET-003", LevelError, b.Path, "the path names a line", "leave it out and name a symbol: lines move")
 			continue
 		}
-		if b.path.Text != "" {
+		if b.Path.Text != "" {
 			out = append(out, b)
 		}
 	}

@@ -1,4 +1,4 @@
-package knowledge
+package ods
 
 import (
 	"strings"
@@ -6,24 +6,24 @@ import (
 	"attache/internal/brainfile"
 )
 
-// ring is a way by which depends leads from a document back to itself.
-type ring struct {
-	docs []*Document
-	at   brainfile.Word // the reference of the last one that closes it
+// Ring is a way by which depends leads from a document back to itself.
+type Ring struct {
+	Docs []*Document
+	At   brainfile.Word // the reference of the last one that closes it
 }
 
 // String names the documents of a ring, the first of them again at its end.
-func (r ring) String() string {
-	names := make([]string, 0, len(r.docs)+1)
-	for _, d := range r.docs {
+func (r Ring) String() string {
+	names := make([]string, 0, len(r.Docs)+1)
+	for _, d := range r.Docs {
 		names = append(names, d.ID)
 	}
-	return strings.Join(append(names, r.docs[0].ID), " → ")
+	return strings.Join(append(names, r.Docs[0].ID), " → ")
 }
 
-// rings goes through documents in their order, along depends as declared, and gives a
+// Rings goes through documents in their order, along depends as declared, and gives a
 // ring for each reference that leads back to a document on the way.
-func (w *Workspace) rings(docs []*Document) []ring {
+func (w *Workspace) Rings(docs []*Document) []Ring {
 	s := search{w: w, in: map[*Document]bool{}, state: map[*Document]int{}}
 	for _, d := range docs {
 		s.in[d] = true
@@ -36,19 +36,21 @@ func (w *Workspace) rings(docs []*Document) []ring {
 	return s.rings
 }
 
+// search is one walk along depends. A document that is done is never gone into again, so
+// a workspace of ten thousand takes as many steps as it has references.
 type search struct {
 	w     *Workspace
 	in    map[*Document]bool
 	state map[*Document]int // 1 on the way, 2 done
 	way   []*Document
-	rings []ring
+	rings []Ring
 }
 
 func (s *search) visit(d *Document) {
 	s.state[d] = 1
 	s.way = append(s.way, d)
-	for _, ref := range d.head.depends {
-		to, _ := s.w.document(d, ref.Text)
+	for _, ref := range d.Names.Depends {
+		to, _ := s.w.Resolve(d, ref.Text)
 		switch {
 		case to == nil || !s.in[to]:
 		case s.state[to] == 0:
@@ -58,7 +60,7 @@ func (s *search) visit(d *Document) {
 			for s.way[from] != to {
 				from--
 			}
-			s.rings = append(s.rings, ring{append([]*Document(nil), s.way[from:]...), ref})
+			s.rings = append(s.rings, Ring{append([]*Document(nil), s.way[from:]...), ref})
 		}
 	}
 	s.way = s.way[:len(s.way)-1]

@@ -3,73 +3,10 @@ package knowledge
 import (
 	"strings"
 	"testing"
-	"testing/fstest"
-	"time"
 
 	"attache/internal/brainfile"
+	"attache/internal/knowledge/reading"
 )
-
-// Whatever stands in a document or in ods.toml, reading, lint and lists end, and each
-// finding has a place, a rule and a sentence.
-func FuzzRead(f *testing.F) {
-	f.Add("---\nods: { id: x, depends: [a, ../b.md, a.md], context: { load: [ods.toml], ignore: [/] } }\n---\n# A\n", "spec = \"0.1\"\nignore = [\"x\", # y\n 'z']\n")
-	f.Add("---\nods:\n  code: [{ path: x:L1 }]\n  share: private\n  share: public\n---\n", "[spec]\nversion = 1")
-	f.Add("---\nods: [[[\n---", "ignore = [\"a\\\"b\", \"c\"")
-	f.Add("\ufeff---\r\ndescription: x\r\n---\r\n", "= = [ ] \"")
-	f.Fuzz(func(t *testing.T, text, marker string) {
-		w := Read(fstest.MapFS{"a.md": {Data: []byte(text)}, "sub/b.md": {Data: []byte(text)}, "ods.toml": {Data: []byte(marker)}}, false)
-		for _, found := range w.Lint() {
-			if found.File == "" || found.Rule == "" || found.What == "" || found.Level != LevelError && found.Level != LevelWarning {
-				t.Fatalf("a finding says too little: %+v", found)
-			}
-		}
-		for _, query := range []string{"a.md", "sub/b", text} {
-			list, err := w.ReadingList(query, Options{WithCode: true, WithRelated: true, MaxTokens: 50})
-			if (list == nil) == (err == nil) {
-				t.Fatalf("a list and an error, or neither: %v, %v", list, err)
-			}
-			if err == nil && list.Total > 50 {
-				t.Fatalf("%d tokens are more than 50", list.Total)
-			}
-		}
-	})
-}
-
-// row K1
-func TestPacksNeedNoMarker(t *testing.T) {
-	w := Read(fstest.MapFS{"a.md": {Data: []byte("# A\n")}}, true)
-	if found := w.Lint(); len(found) > 0 {
-		t.Errorf("lint says %v", found)
-	}
-}
-
-// Tokens are those of o200k, whatever the text is made of; no text takes long.
-func TestTokens(t *testing.T) {
-	for text, want := range map[string]int{
-		"": 0, "hello world": 2, "# Tokens\n": 3, "<|endoftext|>": 7, "\n \n \n": 3,
-	} {
-		if got := count(text); got != want {
-			t.Errorf("%q has %d tokens, want %d", text, got, want)
-		}
-	}
-	start := time.Now()
-	for _, unit := range []string{"\n ", "\t", "a", "漢", "!\n", "\u00a0\n"} {
-		if count(strings.Repeat(unit, 200_000/len(unit))) == 0 {
-			t.Errorf("%q many times has no tokens", unit)
-		}
-	}
-	if took := time.Since(start); took > 20*time.Second {
-		t.Errorf("it took %v", took)
-	}
-}
-
-// Slices of long white space are a token off at most at each cut.
-func TestTokensOfBlanks(t *testing.T) {
-	short := strings.Repeat(" \n", longestBlank/2-1)
-	if a, b := count(short+"x"), count(short+"x"+short+"x"); b < 2*a-2 || b > 2*a+2 {
-		t.Errorf("%d and twice that is %d", a, b)
-	}
-}
 
 func packs(t *testing.T, files ...string) *Library {
 	t.Helper()
@@ -115,7 +52,7 @@ func TestFindInPacks(t *testing.T) {
 			t.Errorf("%q gives %s, want %s", name, got, want)
 		}
 	}
-	if list, err := l.ReadingList("shop/secret", Options{Privileged: true}); err == nil {
+	if list, err := l.ReadingList("shop/secret", reading.Options{Privileged: true}); err == nil {
 		t.Errorf("a private document is given:\n%s", list)
 	}
 }

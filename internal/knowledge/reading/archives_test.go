@@ -1,4 +1,4 @@
-package knowledge
+package reading
 
 import (
 	"fmt"
@@ -10,33 +10,18 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"attache/internal/archivetest"
+	"attache/internal/knowledge/ods"
 )
 
 // workspace makes one of the files of an archive. A file's \r, \ufeff and \xff are
 // written as they are here.
-func workspace(files []txtar.File) *Workspace {
+func workspace(files []txtar.File) *ods.Workspace {
 	fsys := fstest.MapFS{}
 	for _, f := range files {
 		text := strings.NewReplacer(`\r`, "\r", `\ufeff`, "\ufeff", `\xff`, "\xff").Replace(string(f.Data))
 		fsys[f.Name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	return Read(fsys, false)
-}
-
-// Each archive is a workspace and, behind it, what lint says of it.
-//
-// row K1
-// row K2
-func TestLint(t *testing.T) {
-	archivetest.Run(t, "lint", 8, 1, func(t *testing.T, in []txtar.File) []string {
-		var b strings.Builder
-		found := workspace(in).Lint()
-		for _, f := range found {
-			fmt.Fprintln(&b, f)
-		}
-		fmt.Fprintf(&b, "ok: %t\n", OK(found))
-		return []string{b.String()}
-	})
+	return ods.Read(fsys, false)
 }
 
 // Each archive is a workspace, a file `ask` with a line for each list, and the lists.
@@ -57,7 +42,7 @@ func TestLists(t *testing.T) {
 }
 
 // asked gives the outline of a list: everything but the texts, unless they are asked for.
-func asked(t *testing.T, w *Workspace, words []string) string {
+func asked(t *testing.T, w *ods.Workspace, words []string) string {
 	var o Options
 	query, texts := "", false
 	for _, word := range words {
@@ -80,7 +65,7 @@ func asked(t *testing.T, w *Workspace, words []string) string {
 			query = word
 		}
 	}
-	list, err := w.ReadingList(query, o)
+	list, err := Find(w, query, o)
 	if err != nil {
 		return "no list: " + err.Error() + "\n"
 	}

@@ -1,4 +1,4 @@
-package knowledge
+package ods
 
 import (
 	"maps"
@@ -36,7 +36,7 @@ func profileNames() []string { return slices.Sorted(maps.Keys(profiles())) }
 func (r *read) shape(top brainfile.Node) {
 	var without []string
 	for _, section := range profiles()[r.profile] {
-		if !slices.ContainsFunc(r.headingsOf, func(h string) bool { return strings.EqualFold(h, section) }) {
+		if !slices.ContainsFunc(r.sections, func(h string) bool { return strings.EqualFold(h, section) }) {
 			without = append(without, section)
 		}
 	}

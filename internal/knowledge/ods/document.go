@@ -1,4 +1,4 @@
-package knowledge
+package ods
 
 import (
 	"strings"
@@ -17,45 +17,44 @@ type Document struct {
 	Private bool   // share: private, or nobody knows because share or ods is wrong
 	Broken  string // why its frontmatter cannot be read, "" when it can: it may be private
 
-	file  *brainfile.File
-	head  head
-	found []Finding // of its frontmatter alone
+	Names References
+	Body  string          // its text without the frontmatter
+	File  *brainfile.File // the whole text, for findings with a place
+	Found []Finding       // what is wrong in its frontmatter alone
 }
 
-// head is what a reading list and lint need of the frontmatter.
-type head struct {
-	id         brainfile.Word // as written; empty for none
-	depends    []brainfile.Word
-	related    []brainfile.Word
-	resources  []brainfile.Word
-	code       []binding
-	load       []brainfile.Word
-	ignore     []brainfile.Word
-	depth      int // -1 when it says nothing
-	body       string
-	headingsOf []string // second and third level, for the profile
+// References are what a document names, as it is written and with the place where it
+// stands: whether it is there is found out by [Workspace.Resolve] and
+// [Workspace.Asset], so that one frontmatter means the same in every workspace.
+type References struct {
+	ID        brainfile.Word // the id of its own; empty for none
+	Depends   []brainfile.Word
+	Related   []brainfile.Word
+	Resources []brainfile.Word
+	Code      []Binding
+	Load      []brainfile.Word
+	Ignore    []brainfile.Word
+	Depth     int // steps along depends in its own list; -1 when it says nothing
 }
 
-// binding is one entry of `ods.code`.
-type binding struct {
-	path, symbol brainfile.Word
+// Binding is one entry of `ods.code`: a file, and what to look for in it.
+type Binding struct {
+	Path, Symbol brainfile.Word
 }
 
 // read is what a file says of itself, wherever its workspace has its root.
 type read struct {
-	head
-	title, summary, profile string
-	private                 bool
-	broken                  string
-	found                   []Finding
-	at                      *brainfile.File
+	names                         References
+	title, summary, profile, body string
+	sections                      []string // headings of the second and third level, for the profile
+	private                       bool
+	broken                        string
+	found                         []Finding
+	at                            *brainfile.File
 }
 
 // The words of ODS 0.1.
-const (
-	noteProfile  = "note"
-	defaultDepth = 2
-)
+const noteProfile = "note"
 
 func engineKeys() []string {
 	return []string{"profile", "status", "id", "share", "depends", "related", "resources", "code", "context"}
@@ -75,7 +74,7 @@ func roles() []string {
 // made once for as long as the text stays.
 func readFile(f *brainfile.File) *read {
 	return brainfile.Once(f, func(f *brainfile.File) *read {
-		r := &read{head: head{depth: -1}, profile: noteProfile, at: f}
+		r := &read{names: References{Depth: -1}, profile: noteProfile, at: f}
 		front := brainfile.Front{Body: f.Text, BodyLine: 1}
 		if first, _, _ := strings.Cut(f.Text, "\n"); f.Trouble != nil || strings.TrimRight(first, " \t") == "---" {
 			var problems []attache.Problem
@@ -89,11 +88,13 @@ func readFile(f *brainfile.File) *read {
 		}
 		r.body, r.title = front.Body, heading(front.Body)
 		r.top(front.Head)
-		r.headingsOf = headings(front.Body)
+		r.sections = headings(front.Body)
 		r.shape(front.Head)
 		return r
 	})
 }
 
-// bodyOf gives a document's text without its frontmatter.
-func bodyOf(f *brainfile.File) string { return readFile(f).body }
+// Body gives the text of a document's file without its frontmatter, whether or not the
+// file is a document of this workspace: one in a hidden folder is none and may still be
+// named as code. It is read once for as long as the text stays.
+func Body(f *brainfile.File) string { return readFile(f).body }

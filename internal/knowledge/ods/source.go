@@ -1,4 +1,4 @@
-package knowledge
+package ods
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 
 	"attache"
 	"attache/internal/brainfile"
+	"attache/internal/knowledge/paths"
 )
 
 // source is where a workspace's files come from. Paths are from the workspace's root,
@@ -84,7 +85,7 @@ const maxFile = 1<<20 + 4
 
 // list gives every file that is not hidden, links to files among them. Links to
 // folders are not followed: they could lead in a circle, or give one file two ids.
-func (f folder) list() (paths []string, problems []attache.Problem) {
+func (f folder) list() (found []string, problems []attache.Problem) {
 	wrong := func(at, what, do string) {
 		problems = append(problems, attache.Problem{File: at, Line: 1, Col: 1, What: what, Do: do})
 	}
@@ -101,11 +102,11 @@ func (f folder) list() (paths []string, problems []attache.Problem) {
 				return fs.SkipDir
 			}
 		case d.Type().IsRegular():
-			paths = append(paths, at)
+			found = append(found, at)
 		case d.Type()&fs.ModeSymlink != 0:
 			switch f.kind(at) {
 			case isFile:
-				paths = append(paths, at)
+				found = append(found, at)
 			case isFolder:
 				wrong(at, "links to folders are not followed", "put the folder itself here")
 			case outside:
@@ -113,7 +114,7 @@ func (f folder) list() (paths []string, problems []attache.Problem) {
 			default:
 				wrong(at, "the link leads to no file", "remove it")
 			}
-		case !d.IsDir() && isDocument(at):
+		case !d.IsDir() && paths.IsDocument(at):
 			wrong(at, "this is no regular file", "remove it")
 		}
 		return nil
@@ -121,7 +122,7 @@ func (f folder) list() (paths []string, problems []attache.Problem) {
 	if err := fs.WalkDir(f.FS, ".", walk); err != nil {
 		wrong(".", fmt.Sprintf("the folder is not readable: %v", err), "give yourself the right to read it")
 	}
-	return paths, problems
+	return found, problems
 }
 
 func (f folder) kind(name string) kind {
@@ -169,6 +170,3 @@ func cause(err error) string {
 	}
 	return err.Error()
 }
-
-// isDocument tells documents from other files by their name.
-func isDocument(name string) bool { return strings.EqualFold(path.Ext(name), ".md") }

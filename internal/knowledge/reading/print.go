@@ -1,4 +1,4 @@
-package knowledge
+package reading
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 // String gives the list as decisions § 8 print it: of each file a line with its path,
 // its reason and its tokens, an empty line and its text; the total; a line for each
 // file that was left out.
-func (l *ReadingList) String() string {
+func (l *List) String() string {
 	var b strings.Builder
 	for _, i := range l.Items {
 		fmt.Fprintf(&b, "--- %s (%s, %d tokens)\n\n%s", i.Path, i.Reason(), i.Tokens, i.Text)
@@ -33,10 +33,27 @@ func (l Left) Reason() string {
 	return s
 }
 
+// Under puts the name of a pack before every path and id, for a reader who knows several
+// packs. A reference that leads to no file stays as it is written.
+func (l *List) Under(pack string) {
+	for i := range l.Items {
+		item := &l.Items[i]
+		item.Path = pack + "/" + item.Path
+		if item.ID != "" {
+			item.ID = strings.ToLower(pack) + "/" + item.ID
+		}
+	}
+	for i, left := range l.Left {
+		if left.Why != whyDangling && left.Why != whyOutside {
+			l.Left[i].Path = pack + "/" + left.Path
+		}
+	}
+}
+
 // Discreet is the list for a model. The names of private documents are left out: they
 // are counted, for a reader who may not even know of them. Of a long list of what was
 // left out the first are named and the rest counted.
-func (l *ReadingList) Discreet() *ReadingList {
+func (l *List) Discreet() *List {
 	out, private := *l, 0
 	out.Left = nil
 	for _, left := range l.Left {
@@ -67,7 +84,7 @@ func counted(n int) string {
 
 // MarshalJSON gives the list for programs: its files in order, the total, whether
 // anything had no room, and what was left out.
-func (l *ReadingList) MarshalJSON() ([]byte, error) {
+func (l *List) MarshalJSON() ([]byte, error) {
 	type file struct {
 		Path   string `json:"path"`
 		ID     string `json:"id,omitempty"`

@@ -1,4 +1,4 @@
-package knowledge
+package reading
 
 import (
 	"strings"
@@ -8,6 +8,8 @@ import (
 	"github.com/tiktoken-go/tokenizer/codec"
 
 	"attache/internal/brainfile"
+	"attache/internal/knowledge/ods"
+	"attache/internal/knowledge/paths"
 )
 
 // count gives the size of a text in tokens of o200k (decisions § 8). The vocabulary takes 7 MB
@@ -59,8 +61,8 @@ func tokensOf(f *brainfile.File) int {
 // content is what of a file is read: of a document everything but its frontmatter.
 func content(f *brainfile.File) string {
 	text := f.Text
-	if isDocument(f.Path) {
-		text = bodyOf(f)
+	if paths.IsDocument(f.Path) {
+		text = ods.Body(f)
 	}
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"

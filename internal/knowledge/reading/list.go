@@ -1,4 +1,16 @@
-package knowledge
+// Package reading makes reading lists: what is to be read for one document of a folder,
+// in the right order and within a number of tokens, and what is left out and why.
+//
+// A [List] is values alone. Its items are whole texts, since half of a document can say
+// the opposite of all of it; so when there is no room it is a document that is missing,
+// never an end. Nothing is missing silently: what a document names and the list has not
+// is among Left, with a word of decisions § 8 for the reason. Order is by need: a
+// document stands after everything that it depends on, and the one that was asked for is
+// last, next to the question.
+//
+// Who reads is known by one flag. Without Privileged, private documents are left out,
+// and so is whatever might be one.
+package reading
 
 import (
 	"fmt"
@@ -7,6 +19,8 @@ import (
 
 	"attache"
 	"attache/internal/brainfile"
+	"attache/internal/knowledge/ods"
+	"attache/internal/knowledge/paths"
 )
 
 // Options bound a reading list. The zero value is that of a reader without rights,
@@ -19,7 +33,9 @@ type Options struct {
 	Privileged  bool // private documents too
 }
 
-// Why says what brought a file into a reading list, or kept it out.
+// Why says what brought a file into a reading list (target, depends, load, code or
+// related) or kept it out (budget, private, ignored, depth, dangling, outside,
+// unreadable or binary), as it is printed.
 type Why string
 
 // What brings a file in, and what keeps it out (decisions § 8). A file that several
@@ -41,9 +57,9 @@ const (
 	whyBinary     Why = "binary"     // it is no UTF-8 text
 )
 
-// ReadingList is what is to be read for one document, in this order: what must be
+// List is what is to be read for one document, in this order: what must be
 // read first stands first, the document itself last.
-type ReadingList struct {
+type List struct {
 	ID       string
 	Items    []Item
 	Left     []Left
@@ -77,24 +93,24 @@ type Left struct {
 	Tokens int    // what it would take; 0 where nobody looked
 }
 
-// ReadingList makes the list of a document that Find finds. The same files and
+// Find makes the list of a document that [ods.Workspace.Find] finds. The same files and
 // options give the same list to the byte. The error of an entry that the reader may
 // not see, or that alone is over the limit, says why; there is no list then.
-func (w *Workspace) ReadingList(query string, o Options) (*ReadingList, error) {
+func Find(w *ods.Workspace, query string, o Options) (*List, error) {
 	entry, err := w.Find(query)
 	if err != nil {
 		return nil, err
 	}
-	return w.list(entry, o)
+	return Of(w, entry, o)
 }
 
-// list makes the list of a document.
-func (w *Workspace) list(entry *Document, o Options) (*ReadingList, error) {
+// Of makes the list of a document of a workspace, with the errors of [Find].
+func Of(w *ods.Workspace, entry *ods.Document, o Options) (*List, error) {
 	k := &walk{Workspace: w, Options: o, entry: entry, rules: rulesOf(w, entry), known: map[string]*pick{}, said: map[[2]string]bool{}}
 	if why, detail := k.barred(entry); why != "" {
 		return nil, refusal(entry, why, detail)
 	}
-	k.add(&pick{path: entry.Path, doc: entry, file: entry.file, why: whyTarget})
+	k.add(&pick{path: entry.Path, doc: entry, file: entry.File, why: whyTarget})
 	k.prerequisites()
 	k.others()
 	if err := k.admit(); err != nil {
@@ -103,7 +119,9 @@ func (w *Workspace) list(entry *Document, o Options) (*ReadingList, error) {
 	return k.finish(), nil
 }
 
-func refusal(d *Document, why Why, detail string) error {
+// refusal is the error of an entry that may not be in its own list: a list without the
+// document that was asked for would look like an answer.
+func refusal(d *ods.Document, why Why, detail string) error {
 	say := map[Why]string{
 		whyPrivate:    "%s is private (share: private), so it is given to nobody without the right; with the right, add --privileged",
 		whyIgnored:    "%s is left out by the ignore rule " + detail + "; take the rule out to read it",
@@ -115,9 +133,9 @@ func refusal(d *Document, why Why, detail string) error {
 
 // rulesOf gives the ignore rules that hold for an entry's list: its own and those of
 // ods.toml.
-func rulesOf(w *Workspace, entry *Document) []string {
-	rules := slices.Clone(w.ignored)
-	for _, word := range entry.head.ignore {
+func rulesOf(w *ods.Workspace, entry *ods.Document) []string {
+	rules := slices.Clone(w.Ignored())
+	for _, word := range entry.Names.Ignore {
 		rules = append(rules, word.Text)
 	}
 	return rules
@@ -126,7 +144,7 @@ func rulesOf(w *Workspace, entry *Document) []string {
 // pick is a file on its way into a list.
 type pick struct {
 	path   string
-	doc    *Document // nil for other files
+	doc    *ods.Document // nil for other files
 	file   *brainfile.File
 	why    Why
 	depth  int
@@ -134,11 +152,14 @@ type pick struct {
 	parent []*pick // those whose depends name it
 }
 
-// walk makes one list.
+// walk makes one list. It first finds everything that could be in, the nearest first
+// (prerequisites, others), then decides what has room (admit), then puts that in order
+// (finish): whether there is room for a document depends on how near it is, and where it
+// stands on what else is in.
 type walk struct {
-	*Workspace
+	*ods.Workspace
 	Options
-	entry *Document
+	entry *ods.Document
 	rules []string
 	known map[string]*pick // by path
 	picks []*pick          // in the order in which they were found, the entry first
@@ -161,9 +182,9 @@ func (k *walk) leave(l Left) {
 }
 
 // barred says why a document may not be in the list, "" when it may.
-func (k *walk) barred(d *Document) (Why, string) {
-	rule := matches(k.rules, d.Path)
-	switch trouble := d.file.Trouble; {
+func (k *walk) barred(d *ods.Document) (Why, string) {
+	rule := paths.Ignored(k.rules, d.Path)
+	switch trouble := d.File.Trouble; {
 	case rule != "":
 		return whyIgnored, rule
 	case trouble != nil && strings.Contains(trouble.What, "UTF-8"):
@@ -178,8 +199,8 @@ func (k *walk) barred(d *Document) (Why, string) {
 
 // follow takes a document in that a reference names, or notes why not. It gives the
 // pick of one that is in the list, and whether it is new.
-func (k *walk) follow(from *Document, ref brainfile.Word, why Why, depth int) (*pick, bool) {
-	d, wrong := k.document(from, ref.Text)
+func (k *walk) follow(from *ods.Document, ref brainfile.Word, why Why, depth int) (*pick, bool) {
+	d, wrong := k.Resolve(from, ref.Text)
 	if d == nil {
 		k.leave(unfound(from, ref, wrong))
 		return nil, false
@@ -191,11 +212,11 @@ func (k *walk) follow(from *Document, ref brainfile.Word, why Why, depth int) (*
 		k.leave(Left{Path: d.Path, Why: barred, Detail: detail})
 		return nil, false
 	}
-	return k.add(&pick{path: d.Path, doc: d, file: d.file, why: why, depth: depth}), true
+	return k.add(&pick{path: d.Path, doc: d, file: d.File, why: why, depth: depth}), true
 }
 
 // unfound is a reference that leads to no file.
-func unfound(from *Document, ref brainfile.Word, wrong string) Left {
+func unfound(from *ods.Document, ref brainfile.Word, wrong string) Left {
 	why := whyDangling
 	if strings.Contains(wrong, "out of the workspace") || strings.Contains(wrong, "absolute") {
 		why = whyOutside
@@ -203,13 +224,16 @@ func unfound(from *Document, ref brainfile.Word, wrong string) Left {
 	return Left{Path: ref.Text, Why: why, Detail: fmt.Sprintf("%s:%d: %s", from.Path, ref.Line, wrong)}
 }
 
+// defaultDepth is that of ODS 0.1.
+const defaultDepth = 2
+
 // depth gives how many steps along depends are followed.
 func (k *walk) depth() int {
 	switch {
 	case k.MaxDepth != nil:
 		return max(*k.MaxDepth, 0)
-	case k.entry.head.depth >= 0:
-		return k.entry.head.depth
+	case k.entry.Names.Depth >= 0:
+		return k.entry.Names.Depth
 	}
 	return defaultDepth
 }
@@ -220,7 +244,7 @@ func (k *walk) prerequisites() {
 	limit := k.depth()
 	for i := 0; i < len(k.picks); i++ {
 		at := k.picks[i]
-		for _, ref := range at.doc.head.depends {
+		for _, ref := range at.doc.Names.Depends {
 			if at.depth == limit {
 				k.tooDeep(at.doc, ref, limit)
 			} else if p, _ := k.follow(at.doc, ref, whyDepends, at.depth+1); p != nil && p != at {
@@ -230,8 +254,8 @@ func (k *walk) prerequisites() {
 	}
 	for _, p := range k.picks { // one at the limit may need another that is in the list
 		if p.depth == limit {
-			for _, ref := range p.doc.head.depends {
-				if d, _ := k.document(p.doc, ref.Text); d != nil && k.known[d.Path] != nil && d != p.doc {
+			for _, ref := range p.doc.Names.Depends {
+				if d, _ := k.Resolve(p.doc, ref.Text); d != nil && k.known[d.Path] != nil && d != p.doc {
 					k.known[d.Path].parent = append(k.known[d.Path].parent, p)
 				}
 			}
@@ -241,8 +265,8 @@ func (k *walk) prerequisites() {
 
 // tooDeep notes a prerequisite that is more steps away than are followed. Whether
 // something else brings it is known in the end.
-func (k *walk) tooDeep(from *Document, ref brainfile.Word, limit int) {
-	d, wrong := k.document(from, ref.Text)
+func (k *walk) tooDeep(from *ods.Document, ref brainfile.Word, limit int) {
+	d, wrong := k.Resolve(from, ref.Text)
 	if d == nil {
 		k.leave(unfound(from, ref, wrong))
 		return
