@@ -37,8 +37,13 @@ func Look(db *store.DB) *Store { return &Store{db} }
 
 // tie reads one row.
 func tie(row pgx.CollectableRow) (t Tie, err error) {
-	err = row.Scan(&t.Context, &t.Chat, &t.Thread, &t.Whole, &t.Bot, &t.Key, &t.Role, &t.Turn, &t.At)
+	err = row.Scan(t.fields()...)
 	return t, err
+}
+
+// fields are where the columns of a row go.
+func (t *Tie) fields() []any {
+	return []any{&t.Context, &t.Chat, &t.Thread, &t.Whole, &t.Bot, &t.Key, &t.Role, &t.Turn, &t.At}
 }
 
 // at gives the spot's thread as the table has it.
@@ -121,13 +126,7 @@ func take(ctx context.Context, tx store.Tx, id attache.ContextID, at Spot) (Tie,
 // query: the thread's and the whole chat's, the bot's own and every bot's. A place
 // whose chat had another number may be given once under each of them.
 func (s *Store) At(ctx context.Context, places ...attache.Place) ([]attache.Binding, error) {
-	chats, threads, bots := make([]attache.ChatID, len(places)), make([]attache.ThreadID, len(places)), make([]attache.BotID, len(places))
-	for i, p := range places {
-		chats[i], threads[i], bots[i] = p.Chat, p.Thread, p.Bot
-	}
-	ties, err := s.read(ctx, `select distinct on (b.id) `+columns+` from attache.bindings b
-		join unnest($1::bigint[], $2::bigint[], $3::text[]) as p (at_chat, at_thread, at_bot)
-		on chat = at_chat and (thread is null or thread = at_thread) and bot in ('', at_bot) order by b.id`, chats, threads, bots)
+	ties, err := s.read(ctx, `select distinct on (b.id) `+columns+` from attache.bindings b `+concerning+` order by b.id`, asked(places)...)
 	if err != nil {
 		return nil, err
 	}
@@ -136,6 +135,39 @@ func (s *Store) At(ctx context.Context, places ...attache.Place) ([]attache.Bind
 		out[i] = t.Plain()
 	}
 	return out, nil
+}
+
+// AtEach is At for places that have nothing to do with each other, in one query too.
+func (s *Store) AtEach(ctx context.Context, places []attache.Place) (map[attache.Place][]attache.Binding, error) {
+	rows, err := s.db.Pool().Query(ctx, `select at_bot, at_chat, at_thread, `+columns+` from attache.bindings b `+concerning+` order by b.id`, asked(places)...)
+	if err != nil {
+		return nil, fmt.Errorf("the bindings of chats cannot be read: %w", err)
+	}
+	out := map[attache.Place][]attache.Binding{}
+	var p attache.Place
+	var t Tie
+	into := append([]any{&p.Bot, &p.Chat, &p.Thread}, t.fields()...)
+	_, err = pgx.ForEachRow(rows, into, func() error {
+		out[p] = append(out[p], t.Plain())
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the bindings of chats cannot be read: %w", err)
+	}
+	return out, nil
+}
+
+// concerning joins ties with the places whose turns they concern; asked are its
+// arguments.
+const concerning = `join unnest($1::bigint[], $2::bigint[], $3::text[]) as p (at_chat, at_thread, at_bot)
+	on chat = at_chat and (thread is null or thread = at_thread) and bot in ('', at_bot)`
+
+func asked(places []attache.Place) []any {
+	chats, threads, bots := make([]attache.ChatID, len(places)), make([]attache.ThreadID, len(places)), make([]attache.BotID, len(places))
+	for i, p := range places {
+		chats[i], threads[i], bots[i] = p.Chat, p.Thread, p.Bot
+	}
+	return []any{chats, threads, bots}
 }
 
 // OfChat gives every tie of a chat, for those who tell of it: the whole chat's

@@ -107,13 +107,28 @@ func Current(ctx context.Context, db *store.DB, chat attache.ChatID) (now attach
 // Numbers gives the numbers by which a chat is known: its own first and, for a group
 // that any of the bots saw become a supergroup, the other one.
 func Numbers(ctx context.Context, db *store.DB, chat attache.ChatID) ([]attache.ChatID, error) {
-	rows, err := db.Pool().Query(ctx, `select distinct case when old_chat = $1 then new_chat else old_chat end
-		from attache.chat_aliases where $1 in (old_chat, new_chat)`, chat)
+	all, err := NumbersOf(ctx, db, []attache.ChatID{chat})
+	return all[chat], err
+}
+
+// NumbersOf is Numbers for many chats in one query.
+func NumbersOf(ctx context.Context, db *store.DB, chats []attache.ChatID) (map[attache.ChatID][]attache.ChatID, error) {
+	all := make(map[attache.ChatID][]attache.ChatID, len(chats))
+	for _, chat := range chats {
+		all[chat] = []attache.ChatID{chat}
+	}
+	rows, err := db.Pool().Query(ctx, `
+		select old_chat, new_chat from attache.chat_aliases where old_chat = any($1)
+		union select new_chat, old_chat from attache.chat_aliases where new_chat = any($1)`, chats)
 	if err != nil {
 		return nil, err
 	}
-	others, err := pgx.CollectRows(rows, pgx.RowTo[attache.ChatID])
-	return append([]attache.ChatID{chat}, others...), err
+	var chat, other attache.ChatID
+	_, err = pgx.ForEachRow(rows, []any{&chat, &other}, func() error {
+		all[chat] = append(all[chat], other)
+		return nil
+	})
+	return all, err
 }
 
 // Load reads the recorded migrations. There are few: a group moves once.
