@@ -18,7 +18,10 @@ import (
 // be asked again with all that it carries.
 var ErrLost = errors.New("the agent has lost its session")
 
-var errSilent = errors.New("it has not answered start with its session")
+var (
+	errSilent = errors.New("it has not answered start with its session")
+	errOver   = errors.New("its output is over")
+)
 
 // mostNoise is how many lines of one turn, or between two, may be no message.
 const mostNoise = 10000
@@ -38,6 +41,7 @@ type Agent struct {
 	log       *slog.Logger
 	session   string
 	last      string    // the turn that it was asked last
+	asked     int64     // how many turns the process was asked
 	compacted bool      // and not told everything since
 	broken    bool      // of no use any more
 	busy      bool      // its taker has it; the pool's
@@ -87,13 +91,17 @@ func (a *Agent) start(ctx context.Context) error {
 func (a *Agent) Turn(ctx context.Context, t Turn, h Host) (Done, error) {
 	a.broken = true // until it has ended well
 	a.last, a.compacted = t.ID, false
+	if err := a.ready(); err != nil {
+		return Done{}, err
+	}
 	line, err := json.Marshal(turnLine{"turn", t})
 	if err != nil {
 		return Done{}, err
 	}
-	if err := a.queue(line); err != nil {
+	if err := a.queue(line, true); err != nil {
 		return Done{}, err
 	}
+	a.asked++
 	noise, shown := 0, 0
 	for {
 		l, err := a.next(ctx, &noise)
@@ -147,17 +155,18 @@ func (a *Agent) next(ctx context.Context, noise *int) (in, error) {
 		select {
 		case <-ctx.Done():
 			return in{}, context.Cause(ctx)
-		case raw, ok := <-a.proc.lines:
+		case h, ok := <-a.proc.lines:
 			if !ok {
 				return in{}, a.died()
 			}
-			if l, ok := message(raw); ok {
+			l, known := message(h.line)
+			if known && (!l.ofTurn() || h.turns == a.asked && !l.foreign(a.last)) {
 				return l, nil
 			}
 			if *noise++; *noise > mostNoise {
-				return in{}, a.fault(fmt.Errorf("it has written %d lines that are no messages", *noise))
+				return in{}, a.fault(fmt.Errorf("it has written %d lines that are no messages of this turn", *noise))
 			}
-			a.tell(raw, *noise)
+			a.tell(h.line, known, *noise)
 		}
 	}
 }
@@ -174,10 +183,14 @@ func message(raw []byte) (l in, ok bool) {
 	return in{}, false
 }
 
-// tell logs a line that is no message.
-func (a *Agent) tell(raw []byte, nth int) {
-	if text := strings.TrimSpace(cut(string(raw))); text != "" && nth <= toldNoise {
-		a.log.Info("an agent wrote a line that is no message", "why", a.pool.redact(text))
+// tell logs a line that is passed over: no message, or one of no turn that runs.
+func (a *Agent) tell(line []byte, known bool, nth int) {
+	what := "an agent wrote a line that is no message"
+	if known {
+		what = "an agent wrote a line that belongs to another turn or to none"
+	}
+	if text := strings.TrimSpace(cut(string(line))); text != "" && nth <= toldNoise {
+		a.log.Info(what, "turn", a.last, "why", a.pool.redact(text))
 	}
 }
 
@@ -210,37 +223,59 @@ func (a *Agent) send(v any) error {
 	if err != nil {
 		return err
 	}
-	return a.queue(line)
+	return a.queue(line, false)
 }
 
-func (a *Agent) queue(line []byte) error {
+func (a *Agent) queue(line []byte, turn bool) error {
 	select {
-	case a.proc.in <- append(line[:len(line):len(line)], '\n'):
+	case a.proc.in <- told{append(line[:len(line):len(line)], '\n'), turn}:
 		return nil
 	default:
 		return a.fault(errors.New("it does not read what it is told"))
 	}
 }
 
-// idling takes in what an agent wrote while it had nothing to do, and reports whether
-// it can go on.
-func (a *Agent) idling() bool {
+// idling takes in what an agent wrote while no turn ran, which belongs to none: an
+// answer that comes late or twice must not answer what is asked next. It gives the
+// session that the agent has now, or why it cannot go on; it does not wait.
+func (a *Agent) idling() (session string, err error) {
+	session = a.session
 	for n := 1; ; n++ {
 		select {
-		case raw, ok := <-a.proc.lines:
-			l, known := message(raw)
+		case h, ok := <-a.proc.lines:
+			l, known := message(h.line)
 			switch {
-			case !ok || n > mostNoise: // it may write for ever, and the pool waits
-				return false
+			case !ok:
+				return session, errOver
+			case n > mostNoise: // it may write for ever, and the pool waits
+				return session, fmt.Errorf("it has written more than %d lines between two turns", mostNoise)
 			case known && l.Type == "compacted":
 				a.compacted = true
-			case known && l.Type == "session" && l.ID != a.session:
-				return false // the next turn asks it for the old one, and learns what it has
+			case known && l.Type == "session" && l.ID != "":
+				session = l.ID
 			default:
-				a.tell(raw, n)
+				a.tell(h.line, known, n)
 			}
 		default:
-			return !a.proc.gone()
+			if a.proc.gone() {
+				err = errOver
+			}
+			return session, err
 		}
 	}
+}
+
+// ready makes the agent one that has nothing to say any more before a turn is asked.
+func (a *Agent) ready() error {
+	session, err := a.idling()
+	switch {
+	case errors.Is(err, errOver):
+		return a.died()
+	case err != nil:
+		return a.fault(err)
+	case session != a.session:
+		a.session, a.broken = session, false
+		return ErrLost
+	}
+	return nil
 }

@@ -9,8 +9,8 @@
 // stores it.
 //
 // An agent is a program of somebody else. What it writes is taken for words and
-// never for orders: its lines and their number are bounded, one that is no message is
-// logged and passed over, and at the end of a turn that did not end well the process
+// never for orders: its lines and their number are bounded, one that is no message or
+// belongs to no turn is logged and passed over, and at the end of a turn that did not end well the process
 // and everything it has started are ended.
 package cliagent
 
@@ -99,12 +99,19 @@ type turnLine struct {
 type in struct {
 	Type      string          `json:"type"`
 	ID        string          `json:"id"`
+	Turn      string          `json:"turn"` // the turn that it belongs to; "": the one that runs
 	Text      string          `json:"text"`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
 	Message   string          `json:"message"`
 	Usage     *Usage          `json:"usage"`
 }
+
+// ofTurn reports whether the line is part of a turn; the others are about the session.
+func (l in) ofTurn() bool { return l.Type != "session" && l.Type != "compacted" }
+
+// foreign reports whether the line belongs to another turn than the one with this id.
+func (l in) foreign(turn string) bool { return l.Turn != "" && l.Turn != turn }
 
 // arguments gives what a tool is called with; some agents write the JSON as a text.
 func (l in) arguments() string {

@@ -24,7 +24,9 @@ type Options struct {
 
 // Pool is the living processes of agents, at most one for each session.
 type Pool struct {
-	o Options
+	o       Options
+	nursery *nursery
+	emptied sync.Once // closes the nursery
 
 	mu     sync.Mutex
 	live   map[int64]*Agent // by the conversation's session
@@ -44,7 +46,7 @@ type Spec struct {
 	Idle    time.Duration
 }
 
-// New makes an empty pool.
+// New makes an empty pool. Close ends what belongs to it.
 func New(o Options) *Pool {
 	if o.Most == 0 {
 		o.Most = 8
@@ -55,7 +57,7 @@ func New(o Options) *Pool {
 	if o.Stop == 0 {
 		o.Stop = 5 * time.Second
 	}
-	return &Pool{o: o, live: map[int64]*Agent{}, change: make(chan struct{})}
+	return &Pool{o: o, nursery: newNursery(), live: map[int64]*Agent{}, change: make(chan struct{})}
 }
 
 // Take gives the process of a session to its caller alone, until Release. It goes on
@@ -115,8 +117,13 @@ func (p *Pool) claim(s Spec) (a *Agent, wait <-chan struct{}, err error) {
 
 // fits reports whether a living process can go on.
 func (a *Agent) fits(s Spec) bool {
-	return slices.Equal(a.spec.Command, s.Command) && a.spec.Dir == s.Dir && a.spec.System == s.System &&
-		a.session == s.Session && a.last == s.Last && a.idling()
+	if !slices.Equal(a.spec.Command, s.Command) || a.spec.Dir != s.Dir || a.spec.System != s.System || a.session != s.Session || a.last != s.Last {
+		return false
+	}
+	// One with another session is asked for the old one by the next turn's process,
+	// which learns what it has.
+	session, err := a.idling()
+	return err == nil && session == a.session
 }
 
 // evict ends the process that was idle for longest, if one is.
@@ -154,7 +161,7 @@ func (p *Pool) begin(ctx context.Context, a *Agent) (*Agent, error) {
 
 // launch starts the process and its session.
 func (a *Agent) launch(ctx context.Context) error {
-	proc, err := launch(a.spec.Command, a.spec.Dir, a.pool.o.Env)
+	proc, err := launch(a.spec.Command, a.spec.Dir, a.pool.o.Env, a.pool.nursery.start)
 	if err != nil {
 		return &attache.Error{Kind: attache.KindOutside, Say: "the program that thinks for me cannot be started", Cause: err}
 	}
@@ -252,6 +259,7 @@ func (p *Pool) Close() {
 		p.mu.Lock()
 	}
 	p.mu.Unlock()
+	p.emptied.Do(p.nursery.close)
 }
 
 // redact takes secrets out of what an agent wrote.

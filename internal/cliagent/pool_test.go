@@ -5,9 +5,12 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -236,13 +239,96 @@ func TestNoise(t *testing.T) {
 
 // An agent that writes for ever between two turns does not hold the pool: it is ended.
 func TestNoiseBetweenTurns(t *testing.T) {
-	lines := make(chan []byte, mostNoise+1)
+	lines := make(chan heard, mostNoise+1)
 	for range mostNoise + 1 {
-		lines <- []byte(`{"type":"delta","text":"x"}`)
+		lines <- heard{line: []byte(`{"type":"delta","text":"x"}`)}
 	}
 	a := &Agent{pool: &Pool{}, proc: &process{lines: lines, ended: make(chan struct{})}, log: slog.New(slog.DiscardHandler)}
-	if a.idling() {
+	if _, err := a.idling(); err == nil {
 		t.Error("it goes on with the next turn")
+	}
+}
+
+// An agent that answers a turn twice does not answer the next one with it, whether it
+// says which turn it means or not.
+func TestAnswersOfAnotherTurn(t *testing.T) {
+	write := func(text string) agenttest.Step { return agenttest.Step{Do: "writes", Text: text} }
+	s := newStage(t, Options{}, write(`{"type":"done","text":"one","turn":"1"}`), write(`{"type":"done","text":"one again"}`),
+		write(`{"type":"error","message":"of one"}`), agenttest.Step{Do: "says", Text: "noise"},
+		write(`{"type":"done","text":"one once more","turn":"1"}`), write(`{"type":"delta","text":"old ","turn":"1"}`),
+		write(`{"type":"tool_call","id":"old","name":"f","turn":"1"}`), write(`{"type":"error","message":"of one","turn":"1"}`),
+		write(`{"type":"delta","text":"new","turn":"2"}`), write(`{"type":"done","text":"two","turn":"2"}`))
+	a := s.take(s.spec)
+	defer a.Release()
+	h := host(&strings.Builder{})
+	if done, err := a.Turn(t.Context(), Turn{ID: "1"}, h); err != nil || done.Text != "one" {
+		t.Fatal(done, err)
+	}
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for len(a.proc.lines) < 4 && t.Context().Err() == nil { // that it has answered once more
+		<-look.C
+	}
+	var words strings.Builder
+	h = host(&words)
+	h.Call = func(c Call) (string, error) { t.Error("a call of another turn is carried out"); return "", nil }
+	if done, err := a.Turn(t.Context(), Turn{ID: "2"}, h); err != nil || done.Text != "two" || words.String() != "new" {
+		t.Errorf("%+v %v, with the words %q", done, err, &words)
+	}
+	if n := strings.Count(s.log.String(), "another turn or to none"); n != 8 {
+		t.Errorf("%d lines in the log:\n%s", n, s.log)
+	}
+}
+
+// What arrives before a turn is asked belongs to no turn, even when it is read later.
+func TestWrittenBeforeTheTurn(t *testing.T) {
+	lines := make(chan heard, 2)
+	a := &Agent{pool: &Pool{}, asked: 2, last: "2", proc: &process{lines: lines}, log: slog.New(slog.DiscardHandler)}
+	lines <- heard{[]byte(`{"type":"done","text":"one again"}`), 1}
+	lines <- heard{[]byte(`{"type":"done","text":"two"}`), 2}
+	noise := 0
+	if l, err := a.next(t.Context(), &noise); err != nil || l.Text != "two" {
+		t.Error(l, err)
+	}
+}
+
+// A session that is lost between two turns, and a process that ends there, are told as
+// what they are when the turn is asked.
+func TestBetweenTurns(t *testing.T) {
+	for text, want := range map[string]error{`{"type":"session","id":"other"}`: ErrLost, "": errOver} {
+		lines := make(chan heard, 1)
+		if lines <- (heard{line: []byte(text)}); text == "" {
+			close(lines)
+		}
+		a := &Agent{pool: &Pool{}, session: "s1", proc: &process{lines: lines, ended: make(chan struct{})}, log: slog.New(slog.DiscardHandler)}
+		session, err := a.idling()
+		if want == errOver && !errors.Is(err, errOver) || want == ErrLost && (err != nil || session != "other") {
+			t.Errorf("%q: session %s, %v", text, session, err)
+		}
+		if want == ErrLost {
+			lines <- heard{line: []byte(text)}
+			if err := a.ready(); !errors.Is(err, ErrLost) || a.session != "other" {
+				t.Errorf("%v, session %s", err, a.session)
+			}
+		}
+	}
+}
+
+// The processes of a program that is killed end with it (cmd/bot tests the kill); here
+// the thread that started them ends.
+func TestEndsWithItsStarter(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux can be asked for that")
+	}
+	n := newNursery()
+	c := exec.Command("sleep", "1000")
+	c.SysProcAttr = endingWithUs(&syscall.SysProcAttr{})
+	if err := n.start(c); err != nil {
+		t.Fatal(err)
+	}
+	n.close()
+	if err := c.Wait(); c.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Error(err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -25,25 +26,40 @@ const (
 // reads, one keeps the last words of stderr; and one waits for its end.
 type process struct {
 	cmd   *exec.Cmd
-	in    chan []byte   // lines to it
-	lines chan []byte   // lines of it; closed at the end of its output
+	in    chan told     // lines to it
+	lines chan heard    // lines of it; closed at the end of its output
 	ended chan struct{} // closed when it is gone and reaped
 	full  chan struct{} // closed when nobody reads lines any more
 	stop  sync.Once
 	drop  sync.Once
+
+	turns atomic.Int64 // turns that it was asked: the whole line is with it, or about to be
 
 	mu    sync.Mutex
 	words []string // the last lines of stderr
 	fault error    // why its output ended, nil for its own end
 }
 
+// told is a line to a process, with its line feed.
+type told struct {
+	line []byte
+	turn bool // it asks a turn
+}
+
+// heard is a line of a process.
+type heard struct {
+	line  []byte
+	turns int64 // that it was asked when the line's end arrived: it answers none after them
+}
+
 // launch starts a command in a group of its own, so that what it starts ends with it.
-func launch(command []string, dir string, env []string) (*process, error) {
+// start is where it is started (nursery).
+func launch(command []string, dir string, env []string, start func(*exec.Cmd) error) (*process, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the folder of the agent %s cannot be made: %w", command[0], err)
 	}
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Dir, cmd.Env, cmd.SysProcAttr = dir, env, &syscall.SysProcAttr{Setpgid: true}
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = dir, env, endingWithUs(&syscall.SysProcAttr{Setpgid: true})
 	// Pipes of our own, not cmd's: its Wait closes them under a reader, and would wait
 	// for a grandchild that holds them.
 	var ours, theirs []*os.File
@@ -59,13 +75,13 @@ func launch(command []string, dir string, env []string) (*process, error) {
 		ours, theirs = append(ours, r), append(theirs, w)
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
-	err := cmd.Start()
+	err := start(cmd)
 	shut(theirs)
 	if err != nil {
 		shut(ours)
 		return nil, fmt.Errorf("the agent %s cannot be started: %w; see `engine:` of its role, and PATH", command[0], err)
 	}
-	p := &process{cmd: cmd, in: make(chan []byte, queue), lines: make(chan []byte, queue), ended: make(chan struct{}), full: make(chan struct{})}
+	p := &process{cmd: cmd, in: make(chan told, queue), lines: make(chan heard, queue), ended: make(chan struct{}), full: make(chan struct{})}
 	told := make(chan struct{})
 	go p.write(ours[0])
 	go p.read(ours[1])
@@ -92,8 +108,17 @@ func shut(files []*os.File) {
 // alone, so its own output is read on; nobody waits for the other in a circle.
 func (p *process) write(w *os.File) {
 	defer w.Close()
-	for line := range p.in {
-		if _, err := w.Write(line); err != nil {
+	for t := range p.in {
+		end := len(t.line)
+		if t.turn {
+			end-- // what it writes before the line's end is there cannot be its answer
+		}
+		_, err := w.Write(t.line[:end])
+		if t.turn && err == nil {
+			p.turns.Add(1)
+			_, err = w.Write(t.line[end:])
+		}
+		if err != nil {
 			break // it has closed its input: its end or its silence will tell
 		}
 	}
@@ -104,11 +129,12 @@ func (p *process) write(w *os.File) {
 func (p *process) read(r *os.File) {
 	defer close(p.lines)
 	defer r.Close()
-	lines := bufio.NewScanner(r)
+	when := &dated{r: r, turns: &p.turns}
+	lines := bufio.NewScanner(when)
 	lines.Buffer(make([]byte, 64<<10), longestLine)
 	for lines.Scan() {
 		select {
-		case p.lines <- append([]byte{}, lines.Bytes()...):
+		case p.lines <- heard{append([]byte{}, lines.Bytes()...), when.at}:
 		case <-p.full:
 			_, _ = io.Copy(io.Discard, r)
 			return
@@ -119,6 +145,20 @@ func (p *process) read(r *os.File) {
 		p.fault = fmt.Errorf("it wrote a line of more than %d bytes", longestLine)
 		p.mu.Unlock()
 	}
+}
+
+// dated notes how many turns were asked when bytes arrived: a line may wait for long
+// until somebody takes it.
+type dated struct {
+	r     io.Reader
+	turns *atomic.Int64
+	at    int64
+}
+
+func (d *dated) Read(b []byte) (int, error) {
+	n, err := d.r.Read(b)
+	d.at = d.turns.Load()
+	return n, err
 }
 
 // hear keeps the last lines of stderr, each cut.
@@ -172,7 +212,7 @@ func (p *process) signal(s syscall.Signal) {
 func (p *process) dismiss(patience time.Duration, now bool) {
 	p.stop.Do(func() {
 		select {
-		case p.in <- []byte(`{"type":"stop"}` + "\n"):
+		case p.in <- told{line: []byte(`{"type":"stop"}` + "\n")}:
 		default: // it does not read: the end of its input must do
 		}
 		close(p.in)
