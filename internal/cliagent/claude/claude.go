@@ -44,6 +44,7 @@ const longestLine = 64 << 20
 type line struct {
 	Type      string          `json:"type"`
 	ID        string          `json:"id,omitempty"`
+	Turn      string          `json:"turn,omitempty"`
 	Session   *string         `json:"session,omitempty"`
 	System    string          `json:"system,omitempty"`
 	Context   []sent.Op       `json:"context,omitempty"`
@@ -70,8 +71,9 @@ type adapter struct {
 	run    *running    // nil: not now
 	busy   atomic.Bool // a turn runs
 
-	mu  sync.Mutex
-	out *json.Encoder
+	mu   sync.Mutex
+	turn string // that was asked last: what is said belongs to it
+	out  *json.Encoder
 }
 
 // Run serves one session: it reads the protocol's lines from in until stop or the end
@@ -101,7 +103,7 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 		case "start":
 			a.begin(l)
 		case "turn":
-			a.turn(ctx, l)
+			a.ask(ctx, l)
 		}
 	}
 	return nil
@@ -142,6 +144,9 @@ func (a *adapter) listen(ctx context.Context, cancel func(), in io.Reader, lines
 func (a *adapter) say(l line) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if l.Type != "session" && l.Type != "compacted" {
+		l.Turn = a.turn
+	}
 	_ = a.out.Encode(l) // an engine that is gone has closed our input too
 }
 
@@ -165,9 +170,12 @@ func newID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// turn asks one turn. A session that Claude Code does not find is lost: the engine is
+// ask asks one turn. A session that Claude Code does not find is lost: the engine is
 // told a new one's name and asks the turn again.
-func (a *adapter) turn(ctx context.Context, l line) {
+func (a *adapter) ask(ctx context.Context, l line) {
+	a.mu.Lock()
+	a.turn = l.ID
+	a.mu.Unlock()
 	a.busy.Store(true)
 	defer a.busy.Store(false)
 	if !sameTools(a.tools, l.Tools) {

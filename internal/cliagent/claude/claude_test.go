@@ -243,16 +243,16 @@ func TestTranscript(t *testing.T) {
 		t.Fatalf("the session is %s", first)
 	}
 	e.expect("a turn", e.say(turn("1", `{"op":"attach","name":"shopping","entity":"","text":"<feature-context>list</feature-context>"}`), "tool_call"),
-		`{"type":"delta","text":"I put it "}`+"\n"+`{"type":"delta","text":"on the list."}`+"\n"+
-			`{"type":"tool_call","id":"call-1","name":"shopping_add","arguments":{"item":"milk"}}`+"\n")
+		`{"type":"delta","turn":"1","text":"I put it "}`+"\n"+`{"type":"delta","turn":"1","text":"on the list."}`+"\n"+
+			`{"type":"tool_call","id":"call-1","turn":"1","name":"shopping_add","arguments":{"item":"milk"}}`+"\n")
 	e.expect("its end", e.say(`{"type":"tool_result","id":"call-1","content":"{\"ok\":true}"}`, "done"),
-		`{"type":"done","text":"Done.","usage":{"model":"claude-opus","in":3670,"cacheRead":1800,"cacheWrite":1860,"out":35,"reasoning":0,"cost":0.02}}`+"\n")
+		`{"type":"done","turn":"1","text":"Done.","usage":{"model":"claude-opus","in":3670,"cacheRead":1800,"cacheWrite":1860,"out":35,"reasoning":0,"cost":0.02}}`+"\n")
 	e.expect("a compaction", e.say(turn("2", ""), "tool_call"),
-		`{"type":"compacted"}`+"\n"+`{"type":"tool_call","id":"call-2","name":"shopping_add","arguments":{"item":"eggs"}}`+"\n")
+		`{"type":"compacted"}`+"\n"+`{"type":"tool_call","id":"call-2","turn":"2","name":"shopping_add","arguments":{"item":"eggs"}}`+"\n")
 	e.expect("everything again", e.say(`{"type":"tool_result","context":[{"op":"attach","name":"shopping","entity":"","text":"<feature-context>list</feature-context>"}],"id":"call-2","content":"{}"}`, "done"),
-		`{"type":"done","text":"Eggs too.","usage":{"model":"claude-opus","in":103,"cacheRead":100,"cacheWrite":0,"out":5,"reasoning":0,"cost":0.030000000000000002}}`+"\n")
+		`{"type":"done","turn":"2","text":"Eggs too.","usage":{"model":"claude-opus","in":103,"cacheRead":100,"cacheWrite":0,"out":5,"reasoning":0,"cost":0.030000000000000002}}`+"\n")
 	e.expect("an error", e.say(turn("3", ""), "done", "error"),
-		`{"type":"error","message":"claude could not answer (error_during_execution): API Error: 529 overloaded"}`+"\n")
+		`{"type":"error","turn":"3","message":"claude could not answer (error_during_execution): API Error: 529 overloaded"}`+"\n")
 	e.stop()
 
 	e = newEngine(t, dir)
@@ -275,7 +275,7 @@ func TestTranscript(t *testing.T) {
 
 	e = newEngine(t, dir)
 	e.say(`{"type":"start","session":null,"system":"You help."}`, "session")
-	e.expect("it does not start", e.say(turn("6", ""), "done", "error"), `{"type":"error","message":"claude ended before it began; its last words say why"}`+"\n")
+	e.expect("it does not start", e.say(turn("6", ""), "done", "error"), `{"type":"error","turn":"6","message":"claude ended before it began; its last words say why"}`+"\n")
 	e.stop()
 
 	users := strings.Split(e.file("user"), "\n")
