@@ -121,6 +121,30 @@ func NewPin(bot BotID, bindings []Binding) Pin {
 	return pin
 }
 
+// Keyed gives the pin without the contexts that are about no entity: they are the same
+// everywhere, so being bound to one holds a place to nothing. about reports whether a
+// context is about one; what is not known is taken to be.
+func (p Pin) Keyed(about func(ContextID) bool) Pin {
+	kept := Pin{Bound: map[ContextID]EntityKey{}, Unread: p.Unread}
+	for id, key := range p.Bound {
+		if about(id) {
+			kept.Bound[id] = key
+		}
+	}
+	return kept
+}
+
+// Within reports whether another pin holds to every key that this one does: what may
+// be said under this one may be said there too.
+func (p Pin) Within(other Pin) bool {
+	for id, key := range p.Bound {
+		if there, held := other.Bound[id]; !held || there != key {
+			return false
+		}
+	}
+	return !p.Unread && !other.Unread
+}
+
 // String is the canonical form of what a place is held to: equal pins give equal
 // strings, "" for a place that is held to nothing. A session ends when it changes
 // (decisions § 3.14).

@@ -47,6 +47,7 @@ type Call struct {
 	Role   RoleID
 	Person PersonID // who wrote the newest message of the input; empty in a run
 	Run    *Run     // that the turn is; nil for a turn that is none
+	Pin    Pin      // what held the place when the turn began: a tool may change what holds it now, not what the turn knows
 }
 
 // Result is what a tool answers: one JSON object as text, {"ok":true,…} or

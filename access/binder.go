@@ -16,6 +16,7 @@ type Ask struct {
 	Context attache.ContextID
 	Entity  *string       // the key as it was written; nil: none was given
 	From    attache.Place // where the turn answers; the zero value for a run without a place
+	Pin     attache.Pin   // what held that place when the turn began
 }
 
 // Binder says what tools may bind (text 1 § 2.2, decisions § 3.7 and § 3.13). It is
@@ -38,6 +39,11 @@ type Binder struct {
 // model. ties are those of the chat that is asked for and of the turn's own; the
 // caller adds role and turn.
 func (b Binder) Bind(a Ask, ties []Tie) (Tie, string) {
+	// First what a pinned place may change: from there it is not even told which other
+	// chats and contexts there are.
+	if why := b.held(a, ties); why != "" {
+		return Tie{}, why
+	}
 	fact, ok := b.fact(a.Context)
 	if !ok {
 		return Tie{}, b.unknown(a.Context)
@@ -45,9 +51,6 @@ func (b Binder) Bind(a Ask, ties []Tie) (Tie, string) {
 	key, why := keyOf(fact, a.Entity)
 	if why == "" {
 		why = b.reachable(a.Spot)
-	}
-	if why == "" {
-		why = b.held(a, ties)
 	}
 	if why == "" && fact.Keyed() {
 		why = b.contradiction(a, key)
@@ -170,7 +173,10 @@ func (b Binder) speakers(at Spot) []attache.BotID {
 // ticket's topic in a client's forum, is held to the same.
 func (b Binder) held(a Ask, ties []Tie) string {
 	own := b.Keys(a.From, ties)
-	if a.From.Chat == 0 || len(own) == 0 {
+	if a.Pin.Unread {
+		return "what this place was bound to when this turn began could not be read; try again in a later turn"
+	}
+	if a.From.Chat == 0 || len(own)+len(a.Pin.Bound) == 0 {
 		return ""
 	}
 	bots := b.speakers(a.Spot)
@@ -183,7 +189,8 @@ func (b Binder) held(a Ask, ties []Tie) string {
 	for _, bot := range bots {
 		for _, thread := range b.threads(a, ties) {
 			at := attache.Place{Bot: bot, Chat: a.Chat, Thread: thread}
-			if at != a.From && !within(own, b.Keys(at, ties)) {
+			there := b.Keys(at, ties)
+			if at != a.From && !(within(own, there) && within(a.Pin.Bound, there)) {
 				return "this place is held to its own keys, so from here only this place can be bound, and places that are held to the same; " + b.narrower(a, at)
 			}
 		}

@@ -174,6 +174,13 @@ func (l *Library) Known(id attache.ContextID) bool {
 	return l.files[id] != nil || l.absent[id] != ""
 }
 
+// Keyed reports whether a context is about one entity at a time. One that does not load
+// now is taken to be, which is the stricter way.
+func (l *Library) Keyed(id attache.ContextID) bool {
+	f := l.files[id]
+	return f == nil || f.ContextFact.Keyed()
+}
+
 // Claims reports whether a context carries a view, so that no agent state shows it
 // (matrix F9). Contexts that do not load claim what could be read of their data.
 func (l *Library) Claims(view string) bool { return l.claims[view] }

@@ -274,7 +274,7 @@ var (
 	stamps    = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
 	addresses = regexp.MustCompile(`127\.0\.0\.1:\d+(?:->127\.0\.0\.1:\d+)?`)
 	epochs    = regexp.MustCompile(`Instructions: \w+, \d+ characters`)
-	tokensIn  = regexp.MustCompile(`Tokens: \d+ in`)
+	tokensIn  = regexp.MustCompile(`Tokens: \d+ in(, [1-9]\d* %)?`)
 	spent     = regexp.MustCompile(`\d+\.\d+ were spent`)
 )
 
@@ -284,7 +284,12 @@ func (p *play) plain(s string) string {
 	s = addresses.ReplaceAllString(s, "<address>")
 	s = epochs.ReplaceAllString(s, "Instructions: <epoch>, <n> characters")
 	s = spent.ReplaceAllString(s, "<n> were spent")
-	s = tokensIn.ReplaceAllString(s, "Tokens: <n> in")
+	s = tokensIn.ReplaceAllStringFunc(s, func(found string) string {
+		if strings.HasSuffix(found, "%") { // how many depends on the length of clocks and addresses
+			return "Tokens: <n> in, <n> %"
+		}
+		return "Tokens: <n> in"
+	})
 	return strings.ReplaceAll(strings.ReplaceAll(s, p.brain, "<brain>"), filepath.Base(p.brain), "<brain>")
 }
 

@@ -20,7 +20,7 @@ import (
 // down before it acts; one that acts on the outside and whose result a crash hid
 // is reported to the model as unknown and not made again (architecture § 3).
 func (th *thought) call(ctx context.Context, id string, c model.ToolCall) (string, error) {
-	call := attache.Call{ID: id, Tool: c.Name, Args: json.RawMessage(c.Arguments), Turn: th.turn.ID, Place: th.turn.Place, Role: th.role.ID, Run: th.asked.Run}
+	call := attache.Call{ID: id, Tool: c.Name, Args: json.RawMessage(c.Arguments), Turn: th.turn.ID, Place: th.turn.Place, Role: th.role.ID, Run: th.asked.Run, Pin: th.pin()}
 	if n := len(th.turn.Messages); n > 0 {
 		call.Person = th.turn.Messages[n-1].From.ID
 	}

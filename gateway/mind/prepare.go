@@ -85,7 +85,7 @@ func (th *thought) model() (err error) {
 func (th *thought) pin() attache.Pin {
 	pin := attache.NewPin(th.asked.Bot, th.asked.Bindings)
 	pin.Unread = th.asked.Unread
-	return pin
+	return pin.Keyed(th.brain.Contexts.Keyed)
 }
 
 // input makes the turn's snapshot and its input, and finds what the input replies to.

@@ -22,7 +22,7 @@ type Preview struct {
 // tail, no ledger and no holds (matrix N6). read is asked for what the choice needs;
 // what it does not give is said to be missing in the tail.
 func Foresee(b *brain.Brain, t contexts.Turn, read func(needs []contexts.Need) map[contexts.Need]contexts.Given) Preview {
-	p := Preview{Pin: attache.NewPin(t.Bot, t.Bindings)}
+	p := Preview{Pin: attache.NewPin(t.Bot, t.Bindings).Keyed(b.Contexts.Keyed)}
 	p.Pin.Unread = t.Unread
 	choice := b.Contexts.Choose(t)
 	var given map[contexts.Need]contexts.Given
@@ -39,7 +39,7 @@ func Foresee(b *brain.Brain, t contexts.Turn, read func(needs []contexts.Need) m
 func Held(ctx context.Context, db *store.DB, b *brain.Brain, at attache.Place, role attache.RoleID, bindings []attache.Binding) ([]contexts.Hold, error) {
 	who, _ := b.Frame.Role(role)
 	session, ok, err := conversation.Going(ctx, db, conversation.Opening{
-		Place: at, Role: role, Engine: engineOf(who), Idle: b.Frame.Manifest.Sessions.Idle, Key: attache.NewPin(at.Bot, bindings).String(),
+		Place: at, Role: role, Engine: engineOf(who), Idle: b.Frame.Manifest.Sessions.Idle, Key: attache.NewPin(at.Bot, bindings).Keyed(b.Contexts.Keyed).String(),
 	})
 	if err != nil || !ok {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"attache"
@@ -106,7 +107,8 @@ func (th *thought) spoke(c attache.Call, result string) {
 	var args struct {
 		About *attache.About `json:"about"`
 	}
-	if th.turn.Task != nil && strings.Contains(result, `"ok":true`) && json.Unmarshal(c.Args, &args) == nil && args.About != nil {
+	sends := []string{"notification_send", "file_send", "voice_send"} // no other tool's `about` is one
+	if th.turn.Task != nil && slices.Contains(sends, c.Tool) && strings.Contains(result, `"ok":true`) && json.Unmarshal(c.Args, &args) == nil && args.About != nil {
 		th.last.about = true
 	}
 }

@@ -55,7 +55,7 @@ func (l Ledger) tell(ctx context.Context, c attache.Call, args agentContextArgs)
 		if err != nil {
 			return attache.Refused("what this place is bound to cannot be read now, so nothing is told of what turns carried; try again later")
 		}
-		if pinned {
+		if pinned || len(c.Pin.Bound) > 0 || c.Pin.Unread {
 			at = c.Place
 		}
 	}

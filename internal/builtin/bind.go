@@ -106,7 +106,7 @@ func (r Rooms) ask(ctx context.Context, c attache.Call, id string, at spotArgs) 
 	if why != "" {
 		return access.Ask{}, nil, why
 	}
-	ask := access.Ask{Context: attache.ContextID(id), From: c.Place, Spot: access.Spot{Chat: chat, Whole: at.Thread == nil, Bot: attache.BotID(at.Bot)}}
+	ask := access.Ask{Context: attache.ContextID(id), From: c.Place, Pin: c.Pin, Spot: access.Spot{Chat: chat, Whole: at.Thread == nil, Bot: attache.BotID(at.Bot)}}
 	if at.Thread != nil {
 		ask.Thread = attache.ThreadID(*at.Thread)
 	}

@@ -24,12 +24,12 @@ const mostFindings = 50
 // DoctorCheck is the tool doctor_check (matrix H11): the same findings as `attache
 // doctor`. examine makes the checks for a place; it leaves out what may not be told
 // there.
-func DoctorCheck(examine func(context.Context, attache.Place) Examination) attache.Tool {
+func DoctorCheck(examine func(context.Context, attache.Call) Examination) attache.Tool {
 	return tools.Make(attache.Tool{
 		Name: "doctor_check", Description: words(doctorCheckWords),
 		Capability: "doctor:read", Risk: attache.RiskSafe,
 	}, func(ctx context.Context, c attache.Call, _ struct{}) attache.Result {
-		x := examine(ctx, c.Place)
+		x := examine(ctx, c)
 		fields := map[string]any{"healthy": x.OK, "findings": x.Findings[:min(len(x.Findings), mostFindings)]}
 		if x.Findings == nil {
 			fields["findings"] = []any{}

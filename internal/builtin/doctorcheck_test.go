@@ -14,7 +14,8 @@ func TestDoctorCheck(t *testing.T) {
 	here := attache.Place{Bot: "nova", Chat: -1}
 	var asked attache.Place
 	found := Examination{Findings: []any{map[string]string{"what": "one"}}, OK: true, ThisChat: true}
-	tool := DoctorCheck(func(_ context.Context, at attache.Place) Examination {
+	tool := DoctorCheck(func(_ context.Context, c attache.Call) Examination {
+		at := c.Place
 		asked = at
 		return found
 	})

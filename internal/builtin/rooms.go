@@ -96,8 +96,11 @@ func (r Rooms) speaker(c attache.Call, chat attache.ChatID) (attache.BotID, stri
 // pinned reports whether the turn's place is held to keys. An error means that nobody
 // knows, which is to be treated as yes.
 func (r Rooms) pinned(ctx context.Context, c attache.Call) (bool, error) {
-	if c.Place.Chat == 0 {
+	switch {
+	case c.Place.Chat == 0:
 		return false, nil
+	case len(c.Pin.Bound) > 0 || c.Pin.Unread: // a tool may have unbound it since; the turn still knows what it knows
+		return true, nil
 	}
 	ties, err := r.Ties(ctx, c.Place.Chat)
 	if err != nil {

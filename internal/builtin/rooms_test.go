@@ -53,7 +53,10 @@ func newOffice(t *testing.T) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy, problems, _ := access.Read(brainfile.New("constitution/access.yaml", []byte(rules)), map[attache.RoleID]access.Role{"desk": {}, "guest": {}})
+	policy, problems, _ := access.Read(brainfile.New("constitution/access.yaml", []byte(rules)), access.Names{
+		Roles:    map[attache.RoleID]access.Role{"desk": {}, "guest": {}},
+		Contexts: map[attache.ContextID]access.Context{"client": {}, "policy": {}, "ticket": {}},
+	})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

@@ -91,17 +91,22 @@ func (d Deps) target(ctx context.Context, c attache.Call, chat tools.Chat, threa
 	if why != "" {
 		return place, why
 	}
+	// First what a pinned place lets out: from there it is not even told which other
+	// chats there are.
+	why, err := d.Lets(ctx, c, place)
+	if err != nil {
+		why = unjudged(err)
+	}
+	if why != "" {
+		return place, why
+	}
 	switch ruled := d.Ruled(place); {
 	case !ruled && place.Chat.Private():
 		return place, fmt.Sprintf("no rule in access.yaml lets in the person of %v for the bot %s; only a person can change that, so choose another chat", place.Chat, place.Bot)
 	case !ruled:
 		return place, fmt.Sprintf("%v has no rule in access.yaml for the bot %s; only a person can add one, so choose another chat", place.Chat, place.Bot)
 	}
-	why, err := d.Lets(ctx, c, place)
-	if err != nil {
-		why = unjudged(err)
-	}
-	return place, why
+	return place, ""
 }
 
 // named gives the place that arguments name. In its own chat a turn's topic is the

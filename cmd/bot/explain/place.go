@@ -24,7 +24,7 @@ func (d *dryRun) stand(x *Answer, kind string) ([]attache.Binding, error) {
 		x.Rule = &Spot{x.ruling.File, x.ruling.Line}
 	}
 	bindings := d.bound(ruled)
-	d.pin = attache.NewPin(d.place.Bot, bindings)
+	d.pin = attache.NewPin(d.place.Bot, bindings).Keyed(d.Brain.Contexts.Keyed)
 	d.pin.Unread = d.unread
 	x.hold(d.pin)
 	return bindings, nil

@@ -31,15 +31,15 @@ func (p *Program) examine(ctx context.Context) []doctor.Finding {
 	return doctor.Examine(ctx, s)
 }
 
-// checkFor is doctor_check: what may be told in a place. One that is bound to
-// anything, or of which nobody knows it now, hears of its own chat only (decisions
+// checkFor is doctor_check: what may be told in a turn. One that is held to a key, was
+// so when it began, or of which nobody knows it, hears of its own chat only (decisions
 // § 3.15).
-func (p *Program) checkFor(ctx context.Context, at attache.Place) builtin.Examination {
+func (p *Program) checkFor(ctx context.Context, c attache.Call) builtin.Examination {
 	found := p.examine(ctx)
-	bound, unread := p.bindings(ctx, p.brain.Current(), at)
-	x := builtin.Examination{ThisChat: unread || len(bound) > 0}
+	now := p.pin(ctx, p.brain.Current(), c.Place)
+	x := builtin.Examination{ThisChat: now.Unread || c.Pin.Unread || len(now.Bound)+len(c.Pin.Bound) > 0}
 	if x.ThisChat {
-		found = doctor.OfPlace(found, at)
+		found = doctor.OfPlace(found, c.Place)
 	}
 	x.OK = doctor.OK(found)
 	for _, f := range found {

@@ -59,14 +59,23 @@ func (p *Program) parents(ctx context.Context, b *brain.Brain, at attache.Place,
 func (p *Program) origin(ctx context.Context, c attache.Call, to attache.Place, about attache.About) (*attache.Origin, string, error) {
 	b := p.brain.Current()
 	at, target := p.pin(ctx, b, c.Place), p.pin(ctx, b, to)
-	o, left, refusal := origins.ForSend(origins.Send{
+	send := origins.Send{
 		Run: c.Run, About: about, At: at, To: target, Role: c.Role,
 		Fact: b.Contexts.Fact, Admits: b.Admission(c.Role).Admits,
-	})
+	}
+	if _, _, refusal := origins.ForSend(send); refusal != "" {
+		return nil, refusal, nil
+	}
+	send.At = c.Pin // what the turn knows is of the key that it began under
+	o, left, refusal := origins.ForSend(send)
 	for _, l := range left {
 		p.log.Info("a context is left out of what a reply brings back", "turn", c.Turn, "why", l.Entry.String()+": "+l.Why)
 	}
-	if o != nil && !target.Unread {
+	switch {
+	case o == nil || target.Unread:
+	case to == c.Place:
+		o.Pinned = c.Pin.String()
+	default:
 		o.Pinned = target.String()
 	}
 	return o, refusal, nil
@@ -74,7 +83,9 @@ func (p *Program) origin(ctx context.Context, c attache.Call, to attache.Place, 
 
 // lets says why a turn may not write into another place (decisions § 3.15): what is
 // held to a key leaves its place only for one with the same key, or for an owner.
-// Approvals, which could let it, are not there yet, so it is refused.
+// Approvals, which could let it, are not there yet, so it is refused. What held the
+// place when the turn began holds its words to the end, whatever a tool has bound or
+// unbound meanwhile.
 func (p *Program) lets(ctx context.Context, c attache.Call, to attache.Place) (refusal string, err error) {
 	b := p.brain.Current()
 	if c.Place.Chat == 0 || to.Chat == c.Place.Chat && to.Thread == c.Place.Thread {
@@ -82,14 +93,16 @@ func (p *Program) lets(ctx context.Context, c attache.Call, to attache.Place) (r
 	}
 	at, target := p.pin(ctx, b, c.Place), p.pin(ctx, b, to)
 	switch {
-	case at.Unread || target.Unread:
+	case at.Unread || target.Unread || c.Pin.Unread:
 		return "what this place and that one are bound to cannot be read now; try again later", nil
-	case len(at.Bound) == 0, at.String() == target.String():
+	case at.Within(target) && c.Pin.Within(target):
 		return "", nil
 	case to.Chat.Private() && b.Policy.Owner(attache.UserID(int64(to.Chat))):
 		return "", nil
+	case !at.Within(target):
+		return fmt.Sprintf("this place is bound to %s, so what is said here may go to %s only with an owner's approval, which this version cannot ask for; write here, or to an owner in private", at, to.Chat), nil
 	}
-	return fmt.Sprintf("this place is bound to %s, so what is said here may go to %s only with an owner's approval, which this version cannot ask for; write here, or to an owner in private", at, to.Chat), nil
+	return fmt.Sprintf("this turn began while this place was bound to %s, so what it knows may not go to %s; write here, or to an owner in private", c.Pin, to.Chat), nil
 }
 
 // pin is what a place holds a bot to. A run without a place is held to nothing.
@@ -100,5 +113,5 @@ func (p *Program) pin(ctx context.Context, b *brain.Brain, at attache.Place) att
 	bindings, unread := p.bindings(ctx, b, at)
 	pin := attache.NewPin(at.Bot, bindings)
 	pin.Unread = unread
-	return pin
+	return pin.Keyed(b.Contexts.Keyed)
 }
