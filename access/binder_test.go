@@ -43,7 +43,7 @@ func drawPolicy(t *rapid.T) *Policy {
 			}
 		}
 	}
-	p, _, usable := Read(brainfile.New("access.yaml", []byte(text)), roles())
+	p, _, usable := Read(brainfile.New("access.yaml", []byte(text)), names())
 	if !usable {
 		t.Fatalf("not usable:\n%s", text)
 	}
@@ -171,7 +171,7 @@ func TestExplainedAsItPins(t *testing.T) {
 //
 // row D9
 func TestContradictionBehindAnOldNumber(t *testing.T) {
-	p, _, _ := Read(file("bots: { nova: { chats: { \"tg:chat:-1\": { role: nova, people: everyone, contexts: { client: acme } } } } }\n"), roles())
+	p, _, _ := Read(file("bots: { nova: { chats: { \"tg:chat:-1\": { role: nova, people: everyone, contexts: { client: acme } } } } }\n"), names())
 	b := Binder{Policy: p, Known: []attache.ContextFact{{ID: "client", KeyKind: "client"}},
 		Absent: func(attache.ContextID) string { return "none" }, Ruled: func(attache.Place) bool { return true },
 		Formerly: func(c attache.ChatID) (attache.ChatID, bool) { return -1, c == -1001 }}
@@ -188,7 +188,7 @@ func TestContradictionBehindAnOldNumber(t *testing.T) {
 
 // A topic that a tool tied to another client is not reached by binding its whole chat.
 func TestTiedTopicsAreOtherPlaces(t *testing.T) {
-	p, _, _ := Read(file("bots: { nova: { chats: { \"tg:chat:-1\": { role: nova, people: everyone } } } }\n"), roles())
+	p, _, _ := Read(file("bots: { nova: { chats: { \"tg:chat:-1\": { role: nova, people: everyone } } } }\n"), names())
 	b := Binder{Policy: p, Known: []attache.ContextFact{{ID: "client", KeyKind: "client"}, {ID: "policy"}},
 		Absent: func(attache.ContextID) string { return "none" }, Ruled: func(attache.Place) bool { return true },
 		Formerly: func(attache.ChatID) (attache.ChatID, bool) { return 0, false }}
@@ -210,7 +210,7 @@ func TestTiedTopicsAreOtherPlaces(t *testing.T) {
 // What was bound in a chat outlives its rule, and so does what it keeps apart: from another
 // client's place it can be neither read nor taken away.
 func TestTiesOfAChatWithoutARule(t *testing.T) {
-	p, _, _ := Read(file("bots: { nova: { chats: { \"tg:chat:-1\": { role: nova, people: everyone, contexts: { client: acme } } } } }\n"), roles())
+	p, _, _ := Read(file("bots: { nova: { chats: { \"tg:chat:-1\": { role: nova, people: everyone, contexts: { client: acme } } } } }\n"), names())
 	b := Binder{Policy: p, Known: []attache.ContextFact{{ID: "client", KeyKind: "client"}},
 		Absent:   func(attache.ContextID) string { return "none" },
 		Ruled:    func(at attache.Place) bool { return p.For(at, "").Ruled() },
@@ -230,7 +230,7 @@ func TestTiesOfAChatWithoutARule(t *testing.T) {
 // A bot that has not heard of its group's move speaks under the old number, when the
 // ties have moved with another bot's notice: it is held by them all the same.
 func TestTiesThatMovedHoldTheOldNumber(t *testing.T) {
-	p, _, _ := Read(file("bots: { nova: { chats: { \"tg:chat:-1\": { role: nova, people: everyone } } } }\n"), roles())
+	p, _, _ := Read(file("bots: { nova: { chats: { \"tg:chat:-1\": { role: nova, people: everyone } } } }\n"), names())
 	b := Binder{Policy: p, Known: []attache.ContextFact{{ID: "client", KeyKind: "client"}, {ID: "policy"}},
 		Absent: func(attache.ContextID) string { return "none" }, Ruled: func(attache.Place) bool { return true },
 		Formerly: func(c attache.ChatID) (attache.ChatID, bool) { return -1, c == -1001 }}

@@ -3,6 +3,7 @@ package access
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"attache"
@@ -57,7 +58,7 @@ type claim struct {
 }
 
 // bind gathers the bindings of all rules, silenced ones included, and finds those
-// that disagree.
+// that disagree and those whose key does not fit.
 func (p *Policy) bind() []attache.Problem {
 	claims := map[spot]map[attache.ContextID][]claim{}
 	for _, id := range p.order {
@@ -70,6 +71,9 @@ func (p *Policy) bind() []attache.Problem {
 				claims[at][b.context] = append(claims[at][b.context], claim{r, b})
 			}
 		}
+	}
+	for _, here := range claims {
+		p.guess(here)
 	}
 	var problems []attache.Problem
 	p.bindings = make(map[spot][]Binding, len(claims))
@@ -85,8 +89,20 @@ func (p *Policy) bind() []attache.Problem {
 	return problems
 }
 
+// guess adds to the claims of one spot what a slip in a context's name was most likely
+// meant to be: pinned to none, because other bots speak there too, whose rules still
+// hold, and the doubt must not open the chat to every key for them.
+func (p *Policy) guess(here map[attache.ContextID][]claim) {
+	for id, list := range maps.Clone(here) {
+		meant := p.meant[id]
+		if _, bound := here[meant]; meant != "" && !bound {
+			here[meant] = []claim{{list[0].rule, binding{context: meant, wrong: true, where: list[0].where}}}
+		}
+	}
+}
+
 // agree makes one binding of all lines that bind a context at one spot, or a clash
-// with a problem at each line.
+// with a problem at each line. Lines that agree may still have a key that does not fit.
 func (p *Policy) agree(list []claim) (Binding, []attache.Problem) {
 	first := list[0]
 	out := Binding{Context: first.context, Line: first.where.Line, Key: attache.EntityKey(first.value), Keyed: first.keyed}
@@ -98,11 +114,14 @@ func (p *Policy) agree(list []claim) (Binding, []attache.Problem) {
 	}
 	slices.Sort(out.Bots)
 	out.Bots = slices.Compact(out.Bots)
+	var problems []attache.Problem
 	if !out.Clash {
-		return out, nil
+		for _, c := range list {
+			problems = append(problems, p.misfit(c.binding)...)
+		}
+		return out, problems
 	}
 	out.Key, out.Keyed, out.Bots = "", false, nil
-	var problems []attache.Problem
 	for _, c := range list {
 		other := list[0]
 		if j := slices.IndexFunc(list, func(o claim) bool { return o.keyed != c.keyed || o.value != c.value }); j >= 0 {

@@ -25,7 +25,8 @@ bots:
           "42": { role: support, engage: all }
 `))
 	roles := map[attache.RoleID]access.Role{"nova": {}, "guest": {}, "client-desk": {}, "support": {}}
-	policy, problems, _ := access.Read(file, roles)
+	contexts := map[attache.ContextID]access.Context{"client": {Loads: true, KeyKind: "client slug", Path: "features/agency/client.context.md"}}
+	policy, problems, _ := access.Read(file, access.Names{Roles: roles, Contexts: contexts})
 	fmt.Println(len(problems), "problems")
 
 	for _, at := range []attache.Place{
@@ -59,7 +60,7 @@ func ExampleRead_mistake() {
     dm: { role: nova, peeple: everyone }
     default: { role: guest, people: everyone }
 `))
-	policy, problems, usable := access.Read(file, map[attache.RoleID]access.Role{"nova": {}, "guest": {}})
+	policy, problems, usable := access.Read(file, access.Names{Roles: map[attache.RoleID]access.Role{"nova": {}, "guest": {}}})
 	fmt.Println(problems[0], usable)
 	fmt.Println(policy.For(attache.Place{Bot: "nova", Chat: 5}, "private").Why)
 	fmt.Println(policy.For(attache.Place{Bot: "nova", Chat: -5}, "group").Why)

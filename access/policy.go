@@ -10,19 +10,13 @@ import (
 	"attache/internal/brainfile"
 )
 
-// Role says whether a role can answer. Why is empty when it can; Said tells that
-// the reason is a problem of another file, which need not be told twice.
-type Role struct {
-	Why  string
-	Said bool
-}
-
-// Policy is access.yaml at one moment, together with the roles that it was read
-// with. It is never changed.
+// Policy is access.yaml at one moment, together with the roles and contexts that it
+// was read with. It is never changed.
 type Policy struct {
 	*parsed
-	roles    map[attache.RoleID]Role
-	wrong    map[*rule]string // why a rule is silenced
+	names    Names
+	wrong    map[*rule]string                        // why a rule is silenced
+	meant    map[attache.ContextID]attache.ContextID // by the name of a context that does not exist, the nearest that does
 	bindings map[spot][]Binding
 }
 
@@ -34,22 +28,23 @@ type Bot struct {
 
 // Read makes the policy of a file and gives every mistake in it. It reports false
 // when the text is no YAML or has no keys: the caller then goes on with the last
-// good file and reads that one again, since the roles may have changed meanwhile.
+// good file and reads that one again, since what it names may have changed meanwhile.
 // A nil file rules nobody in.
-func Read(file *brainfile.File, roles map[attache.RoleID]Role) (*Policy, []attache.Problem, bool) {
+func Read(file *brainfile.File, names Names) (*Policy, []attache.Problem, bool) {
 	if file == nil {
 		none := brainfile.New("constitution/access.yaml", nil)
 		p := &Policy{parsed: &parsed{file: none}}
 		return p, one(none.Wrong(1, 1, "there is no access.yaml, so nobody is answered", "write one; attache init shows how")), true
 	}
 	read := brainfile.Once(file, parse)
-	p := &Policy{parsed: read, roles: roles, wrong: map[*rule]string{}}
+	p := &Policy{parsed: read, names: names, wrong: map[*rule]string{}}
 	problems := slices.Clone(read.problems)
 	for _, id := range p.order {
 		for _, r := range p.bots[id].rules() {
 			problems = append(problems, p.judge(r)...)
 		}
 	}
+	problems = append(problems, p.strangers()...)
 	p.inherit()
 	problems = append(problems, p.bind()...)
 	slices.SortStableFunc(problems, func(a, b attache.Problem) int {
@@ -66,7 +61,7 @@ func (p *Policy) judge(r *rule) []attache.Problem {
 		p.wrong[r] = r.wrong[0].problem.What
 	}
 	role, given := r.Role, r.at["role"].Line > 0 && r.Role.Text != ""
-	known, ok := p.roles[attache.RoleID(role.Text)]
+	known, ok := p.names.Roles[attache.RoleID(role.Text)]
 	switch {
 	case !given || ok && known.Why == "":
 		return nil
@@ -87,8 +82,8 @@ func (p *Policy) otherRole(role string, exists bool) string {
 	if exists {
 		return "switch the feature on, or name another role"
 	}
-	names := make([]string, 0, len(p.roles))
-	for id := range p.roles {
+	names := make([]string, 0, len(p.names.Roles))
+	for id := range p.names.Roles {
 		names = append(names, string(id))
 	}
 	return brainfile.Suggest(role, names, "name the file of a role, without .agent.md")
@@ -122,7 +117,10 @@ func (p *Policy) outlives(thread, chat *rule) bool {
 			return false
 		}
 	}
-	role, named := p.roles[attache.RoleID(chat.Role.Text)]
+	if slices.ContainsFunc(chat.bindings, func(b binding) bool { return !p.exists(b) }) {
+		return false
+	}
+	role, named := p.names.Roles[attache.RoleID(chat.Role.Text)]
 	return named && role.Why == "" || replaces("role")
 }
 

@@ -42,7 +42,7 @@ bots:
 
 func policy(t *testing.T, text string) *Policy {
 	t.Helper()
-	p, problems, usable := Read(file(text), roles())
+	p, problems, usable := Read(file(text), names())
 	if len(problems) > 0 || !usable {
 		t.Fatal(archivetest.Sentences(problems))
 	}
@@ -124,7 +124,7 @@ func TestWhoIsLetIn(t *testing.T) {
 }
 
 func TestSilencedDMLeavesOwnersTheirCommands(t *testing.T) {
-	p, _, _ := Read(file("owners: [tg:user:1]\nbots: { nova: { dm: { role: nvoa, people: everyone } } }\n"), roles())
+	p, _, _ := Read(file("owners: [tg:user:1]\nbots: { nova: { dm: { role: nvoa, people: everyone } } }\n"), names())
 	r := p.For(place("nova", 1, 0), "private")
 	if r.Kind != KindOwner || r.Missing != "" || !r.Silenced || r.Line != 2 || !strings.Contains(r.Why, `there is no role "nvoa"`) {
 		t.Errorf("%+v", r)
@@ -135,7 +135,7 @@ func TestSilencedDMLeavesOwnersTheirCommands(t *testing.T) {
 }
 
 func TestSilencedRuleIsNotReplacedByTheDefault(t *testing.T) {
-	p, _, _ := Read(file("bots: { nova: { default: { role: guest, people: everyone }, chats: { tg:chat:-1: { role: guest, peple: [] } } } }\n"), roles())
+	p, _, _ := Read(file("bots: { nova: { default: { role: guest, people: everyone }, chats: { tg:chat:-1: { role: guest, peple: [] } } } }\n"), names())
 	if r := p.For(place("nova", -1, 0), "group"); r.Ruled() || r.Why != `a mistake silences the rule tg:chat:-1 on line 1: the key "peple" is not known here` {
 		t.Errorf("%+v", r)
 	}
@@ -148,11 +148,11 @@ func TestSilencedRuleIsNotReplacedByTheDefault(t *testing.T) {
 // and comes back by itself when the role does.
 func TestRolesAreJudgedAnewOnEachRead(t *testing.T) {
 	f := file("bots: { nova: { dm: { role: broken, people: everyone } } }\n")
-	p, problems, _ := Read(f, roles())
+	p, problems, _ := Read(f, names())
 	if r := p.For(place("nova", 5, 0), "private"); len(problems) != 0 || r.Ruled() || !strings.Contains(r.Why, "the role broken does not load") {
 		t.Errorf("%+v %s", r, archivetest.Sentences(problems))
 	}
-	p, _, _ = Read(f, map[attache.RoleID]Role{"broken": {}})
+	p, _, _ = Read(f, Names{Roles: map[attache.RoleID]Role{"broken": {}}})
 	if r := p.For(place("nova", 5, 0), "private"); !r.Ruled() {
 		t.Errorf("%+v", r)
 	}
@@ -177,7 +177,7 @@ func TestBindings(t *testing.T) {
 }
 
 func TestNoFileIsNobody(t *testing.T) {
-	p, problems, usable := Read(nil, roles())
+	p, problems, usable := Read(nil, names())
 	if r := p.For(place("nova", 5, 0), "private"); !usable || len(problems) != 1 || r.Ruled() {
 		t.Errorf("%+v %s", r, archivetest.Sentences(problems))
 	}
@@ -189,7 +189,7 @@ func TestNoFileIsNobody(t *testing.T) {
 // out: of a number, of a word into another right one, and of the address that
 // takes a rule away from its chat.
 func TestSlipsNeverWiden(t *testing.T) {
-	base, _, _ := Read(file(whole), roles())
+	base, _, _ := Read(file(whole), names())
 	letters := regexp.MustCompile(`[a-zA-Z]`)
 	skip := regexp.MustCompile(`tg:chat|tg:user|acme|eu|us|bot:vega|^  (nova|vega):|^bots|Nova|title|format|names|merge|#`)
 	var spots []int
@@ -206,7 +206,7 @@ func TestSlipsNeverWiden(t *testing.T) {
 		i := rapid.SampledFrom(spots).Draw(t, "spot")
 		with := rapid.SampledFrom([]string{"", "x", "zz", ":", " ", "'", "[", "~", "\n"}).Draw(t, "with")
 		text := whole[:i] + with + whole[i+1:]
-		slipped, problems, usable := Read(file(text), roles())
+		slipped, problems, usable := Read(file(text), names())
 		if !usable {
 			return // the last good file stays
 		}
@@ -254,7 +254,7 @@ func FuzzAccess(f *testing.F) {
 	f.Add(whole)
 	f.Add("bots: { nova: { chats: { tg:chat:-1: { role: guest, threads: { 42: } } } } }")
 	f.Fuzz(func(t *testing.T, text string) {
-		p, problems, usable := Read(file(text), roles())
+		p, problems, usable := Read(file(text), names())
 		if !usable && len(problems) == 0 {
 			t.Error("a file that is not usable says why")
 		}
@@ -282,7 +282,7 @@ func BenchmarkRead(b *testing.B) {
 		fmt.Fprintf(&text, "      tg:chat:-%d: { role: guest, people: [tg:user:5], contexts: { client: c%d } }\n", i+1, i)
 	}
 	for b.Loop() {
-		p, problems, _ := Read(file(text.String()), roles())
+		p, problems, _ := Read(file(text.String()), names())
 		if len(problems) > 0 || len(p.Bindings(-5, 0)) != 1 {
 			b.Fatal(archivetest.Sentences(problems))
 		}
@@ -290,7 +290,7 @@ func BenchmarkRead(b *testing.B) {
 }
 
 func BenchmarkFor(b *testing.B) {
-	p, _, _ := Read(file(whole), roles())
+	p, _, _ := Read(file(whole), names())
 	at := place("nova", -1001234567890, 42)
 	for b.Loop() {
 		if in, _ := p.For(at, "supergroup").Admits("tg:user:5"); !in {

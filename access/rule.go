@@ -61,6 +61,7 @@ type binding struct {
 	context attache.ContextID
 	value   string // the key; meaningful when keyed
 	keyed   bool
+	wrong   bool // what stands as its key is none
 	where   brainfile.Word
 }
 
@@ -167,7 +168,9 @@ func (r *rule) parseBindings(n brainfile.Node) {
 	for _, p := range pairs {
 		b := binding{context: attache.ContextID(p.Key.Text), where: p.Key}
 		word, isText := p.Value.Text()
-		switch why := keyTrouble(word.Text); {
+		why := keyTrouble(word.Text)
+		b.wrong = !p.Value.Empty() && (!isText || why != "")
+		switch {
 		case p.Value.Empty():
 		case !isText:
 			r.fail("contexts", p.Value.Wrong(fmt.Sprintf("the key of %s is no text", p.Key.Text), "write one key, or nothing for a context that names no entity"))

@@ -17,7 +17,7 @@ import (
 func asked(t *testing.T, dm string, told chan<- string) *Judge {
 	t.Helper()
 	text := "owners: ['tg:user:5']\nbots:\n  nova:\n    names: [Nova]\n" + dm
-	policy, problems, _ := access.Read(brainfile.New("constitution/access.yaml", []byte(text)), map[attache.RoleID]access.Role{"home": {}})
+	policy, problems, _ := access.Read(brainfile.New("constitution/access.yaml", []byte(text)), access.Names{Roles: map[attache.RoleID]access.Role{"home": {}}})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

@@ -116,11 +116,11 @@ func (b *Brain) parse(last *Brain) []attache.Problem {
 	problems = append(problems, b.judge(last)...)
 	b.roles = roles(b.Frame)
 	b.accessFile = b.Tree.File(constitution.AccessPath)
-	policy, more, usable := access.Read(b.accessFile, b.roles)
+	policy, more, usable := access.Read(b.accessFile, b.names())
 	problems = append(problems, more...)
 	if !usable && last.accessFile != nil {
 		b.accessFile = last.accessFile
-		policy, _, _ = access.Read(b.accessFile, b.roles)
+		policy, _, _ = access.Read(b.accessFile, b.names())
 	}
 	b.Policy = policy
 	problems = append(problems, b.entities(len(more) > 0)...)

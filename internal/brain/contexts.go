@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"attache"
+	"attache/access"
 	"attache/constitution"
 	"attache/contexts"
 	"attache/internal/brainfile"
@@ -40,5 +41,18 @@ func (b *Brain) Admission(id attache.RoleID) contexts.Role {
 	out.CanOpen = slices.ContainsFunc(role.Capabilities, func(w brainfile.Word) bool {
 		return slices.Contains([]string{"context:read", "context:*", "*"}, w.Text)
 	})
+	return out
+}
+
+// names gives what access.yaml may name: the roles, and every context that a file of the
+// brain has. It changes with those files, so the policy is read anew with each brain.
+func (b *Brain) names() access.Names {
+	out := access.Names{Roles: b.roles, Contexts: map[attache.ContextID]access.Context{}}
+	for _, id := range b.Contexts.Names() {
+		out.Contexts[id] = access.Context{}
+		if f, _ := b.Contexts.File(id); f != nil {
+			out.Contexts[id] = access.Context{Loads: true, KeyKind: f.KeyKind, Path: f.Path}
+		}
+	}
 	return out
 }

@@ -6,36 +6,26 @@ import (
 
 	"attache"
 	"attache/constitution"
+	"attache/internal/brain"
 	"attache/internal/brainfile"
 )
 
-// bindings looks at the lines of access.yaml that bind a chat to a context: it must
-// exist, and have a key exactly if it names an entity (matrix H3). A line that
-// loading found fault with is not judged for its key too.
-func (s *sight) bindings(problems []attache.Problem) []Finding {
-	said := map[int]bool{}
-	for _, p := range problems {
-		if p.File == constitution.AccessPath {
-			said[p.Line] = true
+// ofChats notes of which chat a finding speaks that stands at a line which binds one:
+// that its context does not exist, or that its key is missing or one too many (matrix
+// H3). Those of lines that disagree name two keys, and are told in neither's chat.
+func ofChats(b *brain.Brain, found []Finding) []Finding {
+	chats := map[[2]int]attache.ChatID{}
+	for _, x := range b.Policy.Bound() {
+		if !x.Clash {
+			chats[[2]int{x.Line, x.Col}] = x.Chat
 		}
 	}
-	var out []Finding
-	for _, b := range s.Policy.Bound() {
-		add := func(what, do string) {
-			out = append(out, Finding{Level: Fail, Check: chatAccess, What: what, Do: do, Chat: b.Chat}.at(constitution.AccessPath, b.Line, b.Col))
-		}
-		f, _ := s.Contexts.File(b.Context)
-		switch {
-		case !s.Contexts.Known(b.Context):
-			add(fmt.Sprintf("it binds the chat to the context %s, which does not exist", brief(b.Context)), s.nearest(string(b.Context), "write its *.context.md, or take the line out"))
-		case f == nil || said[b.Line]:
-		case f.Keyed() && !b.Keyed:
-			add(fmt.Sprintf("%s is keyed by %s, and it is bound here without a key, so no key of it is let in", f.ID, f.KeyKind), "write the key that this chat is about")
-		case !f.Keyed() && b.Keyed:
-			add(fmt.Sprintf("%s names no entity, and it is bound here with a key", f.ID), "leave the key out, or add entity: to "+f.Path)
+	for i, f := range found {
+		if f.File == constitution.AccessPath {
+			found[i].Chat = chats[[2]int{f.Line, f.Col}]
 		}
 	}
-	return out
+	return found
 }
 
 // wholeViews names the views that a context carries whole into chats that are bound
@@ -85,5 +75,11 @@ func (s *sight) nearest(name, other string) string {
 	return brainfile.Suggest(name, s.known, other)
 }
 
-// brief writes a name that a person wrote, on one line and not endless.
-func brief[T ~string](name T) string { return fmt.Sprintf("%q", short(string(name))) }
+// brief writes a name that a person wrote, in quotes and not endless. Its spaces stay,
+// since they may be the slip.
+func brief(name string) string {
+	if r := []rune(name); len(r) > 40 {
+		name = string(r[:40]) + "…"
+	}
+	return fmt.Sprintf("%q", name)
+}

@@ -73,14 +73,13 @@ func Examine(ctx context.Context, s Subject) []Finding {
 // Files makes the checks that need nothing but the brain's files (matrix H1 to H6,
 // H8 to H10, and of H7 views that are claimed twice).
 func Files(b *brain.Brain, problems []attache.Problem) []Finding {
-	found := ofLoading(problems)
+	found := ofChats(b, ofLoading(problems))
 	if b.Frame.Unread {
 		return found // what the files refer to is unknown, and so is whether they are right
 	}
 	s := look(b, problems)
 	found = append(found, s.code()...)
 	found = append(found, s.unrun()...)
-	found = append(found, s.bindings(problems)...)
 	found = append(found, s.wholeViews()...)
 	found = append(found, s.unreached()...)
 	found = append(found, s.unknownNames()...)
