@@ -57,6 +57,7 @@ func (g *Gateway) beat(ctx context.Context) (lease *store.Lease) {
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
 	g.swept = time.Now()
+	told := "" // the error of the last sweep: the same again is told once
 	for {
 		// The lock goes with its connection. It is taken anew whenever it is lost; until
 		// then the beat alone says that this process lives.
@@ -66,8 +67,12 @@ func (g *Gateway) beat(ctx context.Context) (lease *store.Lease) {
 			}
 		}
 		err := g.db.Retry(ctx, "the beat of this process", func(ctx context.Context) error { return g.sweep(ctx) })
-		if err != nil && ctx.Err() == nil {
+		switch {
+		case err == nil:
+			told = ""
+		case ctx.Err() == nil && err.Error() != told:
 			g.log.Error("the sweep of turns did not end well; it is tried again each second", "err", err)
+			told = err.Error()
 		}
 		select {
 		case <-ctx.Done():

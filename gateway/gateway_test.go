@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -33,6 +34,7 @@ type world struct {
 	dropped atomic.Int64 // the last turn that left nothing in the history
 	runs    sync.Map     // by turn, how a run ended
 	posted  sync.Map     // by message, what was said with an origin
+	log     io.Writer    // nil: the test's output
 	stop    func()
 	freeze  func() // ends the process's loops, and leaves its calls hanging
 }
@@ -65,7 +67,10 @@ func (w *world) start(executor string) {
 func (w *world) startWith(executor string, then func(serve func())) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	log := slog.New(slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	if w.log == nil {
+		w.log = w.t.Output()
+	}
+	log := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	e, err := engine.New(context.Background(), engine.Options{Pool: w.db.Pool(), Executor: executor, Log: log})
 	if err != nil {
 		w.t.Fatal(err)

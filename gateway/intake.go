@@ -2,8 +2,12 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"attache"
 	"attache/gateway/inbox"
@@ -21,7 +25,12 @@ type intake struct {
 	g    *Gateway
 	bot  Bot
 	wake chan struct{}
+	told time.Time // when the log last had an error of run's
 }
+
+// tellEvery is how often the log tells that updates cannot be handled: each new one
+// makes the intake look, and fail, again.
+const tellEvery = 5 * time.Second
 
 // poke tells the intake that updates were kept. One wake-up that waits is enough for
 // any number of them, and who keeps updates never waits for who handles them.
@@ -46,9 +55,9 @@ func (in *intake) run(ctx context.Context) {
 				n, err = in.some(ctx)
 				return err
 			})
-			if err != nil && ctx.Err() == nil {
-				in.g.log.Error("updates could not be handled", "bot", in.bot.ID, "err", err)
-				break
+			if err != nil && ctx.Err() == nil && time.Since(in.told) >= tellEvery {
+				in.g.log.Error("updates could not be handled; they wait, and it is tried again", "bot", in.bot.ID, "err", err)
+				in.told = time.Now()
 			}
 			if err != nil || n == 0 {
 				break
@@ -90,7 +99,9 @@ type input struct {
 
 // some handles up to one batch of updates and says how many. If the batch as a
 // whole is refused by the database for a reason of its own, each update is tried
-// alone, so that one poisonous update never stops the others.
+// alone, so that one poisonous update never stops the others. Only what an update is
+// to blame for sets it aside; any other error, such as a missing table or right,
+// leaves it and all behind it as they are.
 func (in *intake) some(ctx context.Context) (int, error) {
 	raws, err := inbox.Unhandled(ctx, in.g.db, in.bot.ID, batch)
 	if err != nil || len(raws) == 0 {
@@ -110,7 +121,7 @@ func (in *intake) some(ctx context.Context) (int, error) {
 	for i := range rows {
 		one := rows[i : i+1]
 		if err := in.settle(ctx, one); err != nil {
-			if store.Transient(err) || ctx.Err() != nil {
+			if store.Transient(err) || ctx.Err() != nil || !ofTheData(err) {
 				return i, err
 			}
 			in.g.log.Error("an update could not be handled and was set aside", "bot", in.bot.ID, "update", one[0].ID, "err", err)
@@ -121,6 +132,19 @@ func (in *intake) some(ctx context.Context) (int, error) {
 		}
 	}
 	return len(rows), nil
+}
+
+// ofTheData reports whether an error comes of what was to be written, so that the same
+// again fails for ever, and no other data does. By SQLSTATE these are the classes of
+// data exceptions, violated constraints and exceeded limits of the program, such as a
+// row that is too large for an index. What is no error of the database's is the data's.
+func ofTheData(err error) bool {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return len(pg.Code) == 5 && slices.Contains([]string{"22", "23", "54"}, pg.Code[:2])
+	}
+	var connect *pgconn.ConnectError
+	return !errors.As(err, &connect) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // read decodes one update alone and judges it. It decides and does nothing; its

@@ -14,6 +14,16 @@ import (
 	"attache/internal/prompt"
 )
 
+// mostCalls is how many calls of one reply are carried out: limits.calls counts
+// requests, and one reply can hold any number of calls.
+const mostCalls = 32
+
+// tooMany is what a model gets for each call of a reply that is not carried out any
+// more. Every call needs a result, or the next request is none that a model takes.
+func tooMany(n int) string {
+	return attache.Refused(fmt.Sprintf("this reply asked for %d calls and at most %d are carried out; ask for the rest in the next", n, mostCalls)).Text
+}
+
 // loop asks the model, runs the tools it calls, and asks again, until it answers
 // in words or a limit ends it.
 func (th *thought) loop(ctx context.Context, limits constitution.Limits) (string, error) {
@@ -45,6 +55,10 @@ func (th *thought) loop(ctx context.Context, limits constitution.Limits) (string
 			made.Refusal = refusal
 		}
 		for i, call := range reply.ToolCalls {
+			if i >= mostCalls {
+				made.Results = append(made.Results, tooMany(len(reply.ToolCalls)))
+				continue
+			}
 			result, err := th.call(ctx, fmt.Sprintf("%d.%d", n, i), call)
 			if err != nil {
 				return "", err
