@@ -29,6 +29,7 @@ type world struct {
 	m       *poststest.Messenger
 	answer  func(context.Context, Turn) (Answer, error)
 	judge   func(attache.Message) Verdict
+	keys    func([]attache.Place) (map[attache.Place]string, error)
 	next    int64
 	ended   atomic.Int64 // turns that were counted
 	dropped atomic.Int64 // the last turn that left nothing in the history
@@ -49,7 +50,8 @@ func echoTurn(_ context.Context, t Turn) (Answer, error) {
 
 func newWorld(t *testing.T, change ...func(*world)) *world {
 	w := &world{t: t, db: storetest.New(t), m: poststest.New(), answer: echoTurn,
-		judge: func(m attache.Message) Verdict { return Verdict{Act: ActAnswer} }}
+		judge: func(m attache.Message) Verdict { return Verdict{Act: ActAnswer} },
+		keys:  func([]attache.Place) (map[attache.Place]string, error) { return nil, nil }}
 	for _, c := range change {
 		c(w)
 	}
@@ -103,6 +105,7 @@ func (w *world) options(e *engine.Engine, executor string, log *slog.Logger) Opt
 	return Options{
 		DB: w.db, Engine: e, Executor: executor, Alone: true, Log: log, Forms: poststest.Forms(),
 		Answer: func(ctx context.Context, _ engine.Run, t Turn) (Answer, error) { return w.answer(ctx, t) },
+		Keys:   func(ctx context.Context, at []attache.Place) (map[attache.Place]string, error) { return w.keys(at) },
 		New:    func(context.Context, store.Tx, attache.Place) error { return nil },
 		Moved:  func(context.Context, store.Tx, attache.BotID, attache.Migration) error { return nil },
 		Dropped: func(_ context.Context, turn int64) error {

@@ -95,6 +95,7 @@ type input struct {
 	message attache.Message
 	role    string // input or room
 	quiet   time.Duration
+	key     *string // what its place is held to; nil: nobody knows
 }
 
 // some handles up to one batch of updates and says how many. If the batch as a
@@ -113,6 +114,9 @@ func (in *intake) some(ctx context.Context) (int, error) {
 		if err := in.read(ctx, &rows[i]); err != nil {
 			return 0, err
 		}
+	}
+	if err := in.key(ctx, rows); err != nil {
+		return 0, err
 	}
 	err = in.settle(ctx, rows)
 	if err == nil || store.Transient(err) || ctx.Err() != nil {
@@ -203,9 +207,9 @@ func (in *intake) take(k *kept, m attache.Message, v Verdict) {
 		"person", m.From.ID, "update", k.ID, "why", string(v.Act)+"; "+v.Why)
 	switch v.Act {
 	case ActAnswer:
-		k.inputs = append(k.inputs, input{m, "input", v.Quiet})
+		k.inputs = append(k.inputs, input{message: m, role: "input", quiet: v.Quiet})
 	case ActObserve:
-		k.inputs = append(k.inputs, input{m, "room", 0})
+		k.inputs = append(k.inputs, input{message: m, role: "room"})
 	case ActSilence:
 		k.Silent = true
 	case ActStop:

@@ -26,6 +26,7 @@ func (g *Gateway) putMessages(ctx context.Context, tx store.Tx, inputs []input, 
 	var bots, roles, people []string
 	var chats, threads, ids []int64
 	var bodies [][]byte
+	var keys []*string
 	for _, i := range inputs {
 		m := i.message
 		body, err := encode(m)
@@ -34,17 +35,17 @@ func (g *Gateway) putMessages(ctx context.Context, tx store.Tx, inputs []input, 
 		}
 		bots, roles, people = append(bots, string(m.Place.Bot)), append(roles, i.role), append(people, string(m.From.ID))
 		chats, threads, ids = append(chats, int64(m.Place.Chat)), append(threads, int64(m.Place.Thread)), append(ids, int64(m.ID))
-		bodies = append(bodies, body)
+		bodies, keys = append(bodies, body), append(keys, i.key)
 	}
 	var b pgx.Batch
 	b.Queue(`
-		insert into attache.messages (bot, chat, thread, message, role, person, body)
-		select v.bot, coalesce(a.new_chat, v.chat), v.thread, case when a.new_chat is null then v.message else `+moved+` end, v.role, v.person, v.body
-		from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::jsonb[])
-			with ordinality as v(bot, chat, thread, message, role, person, body, n)
+		insert into attache.messages (bot, chat, thread, message, role, person, body, key)
+		select v.bot, coalesce(a.new_chat, v.chat), v.thread, case when a.new_chat is null then v.message else `+moved+` end, v.role, v.person, v.body, v.key
+		from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::jsonb[], $8::text[])
+			with ordinality as v(bot, chat, thread, message, role, person, body, key, n)
 		left join attache.chat_aliases a on a.bot = v.bot and a.old_chat = v.chat
 		order by v.n
-		on conflict (bot, chat, message) do nothing`, bots, chats, threads, ids, roles, people, bodies)
+		on conflict (bot, chat, message) do nothing`, bots, chats, threads, ids, roles, people, bodies, keys)
 	order, quiet := quietOf(inputs)
 	for _, p := range order {
 		queueTurn(&b, p, quiet[p], after)
@@ -81,7 +82,8 @@ func queueTurn(b *pgx.Batch, p attache.Place, quiet time.Duration, after *settle
 // is told to the next turn instead, as a line of the room that is marked as edited;
 // it starts no turn, and no command in it is run (traps.md, Replies and edits). Of many
 // edits of one message the newest is told, so that they do not crowd the room's other
-// lines out.
+// lines out. An edit is of the key that its message was said under: most of its words
+// are as old.
 func (g *Gateway) putEdit(ctx context.Context, tx store.Tx, m attache.Message, update int64) error {
 	body, err := encode(m)
 	if err != nil {
@@ -93,8 +95,8 @@ func (g *Gateway) putEdit(ctx context.Context, tx store.Tx, m attache.Message, u
 		earlier as (
 			delete from attache.messages where bot = $1 and chat = $2 and thread = $6 and turn is null and role = 'room' and message < 0
 				and body->'id' = to_jsonb($3::bigint) and body->'place' = $4::jsonb->'place' and body ? 'editedAt')
-		insert into attache.messages (bot, chat, thread, message, role, person, body)
-		select bot, chat, thread, $5, 'room', person, $4 from attache.messages
+		insert into attache.messages (bot, chat, thread, message, role, person, body, key)
+		select bot, chat, thread, $5, 'room', person, $4, key from attache.messages
 		where bot = $1 and chat = $2 and message = $3 and turn is not null and not exists (select 1 from replaced)
 			and body->>'text' is distinct from $4::jsonb->>'text'
 		on conflict (bot, chat, message) do update set body = excluded.body`,

@@ -75,10 +75,19 @@ type Turn struct {
 	ID       int64
 	Place    attache.Place
 	Task     *Task             // of a run; nil for a turn that answers messages
-	Room     []attache.Message // lines of the room that ride along, before the input
+	Room     []RoomLine        // what was heard before the input and may ride along
 	Messages []attache.Message // the input, in the order of the conversation; none in a run
 	fresh    bool              // gathered by this process just now: nothing was done yet
 	stop     bool              // a person stopped it before this execution began
+}
+
+// RoomLine is a message of the room that was not for the bot, or that was edited after
+// its turn. Key is what its place was held to when it came (attache.Pin.String), nil
+// when that could not be found out: it is for turns under the same key only (decisions
+// § 3.14).
+type RoomLine struct {
+	attache.Message
+	Key *string
 }
 
 // Options wires a gateway; all of it is required.
@@ -92,6 +101,9 @@ type Options struct {
 	// Answer makes a turn's answer; it may use steps of run. ctx ends when the turn
 	// is stopped or the process shuts down.
 	Answer func(ctx context.Context, run engine.Run, t Turn) (Answer, error)
+	// Keys gives what places are held to now (attache.Pin.String). It is asked once for a
+	// batch of messages, before they are stored.
+	Keys func(ctx context.Context, at []attache.Place) (map[attache.Place]string, error)
 	// New ends the session of a place in the transaction that handles /new; Moved
 	// tells of a migrated group in the transaction that records it. Dropped is told
 	// of a turn that ends without an answer, before it is closed: it leaves nothing

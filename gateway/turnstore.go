@@ -49,8 +49,8 @@ func (g *Gateway) claim(ctx context.Context, id int64) (Turn, bool, error) {
 			update attache.messages m set turn = t.id from attache.turns t
 			where t.id = $1 and t.task is null and t.xmin = pg_current_xact_id_if_assigned()::xid
 				and m.bot = t.bot and m.chat = t.chat and m.thread = t.thread and m.turn is null
-			returning m.seq, m.role, m.body)
-		select role, body from taken order by seq`, id).Query(t.collect)
+			returning m.seq, m.role, m.body, m.key)
+		select role, body, key from taken order by seq`, id).Query(t.collect)
 	if err := g.db.Pool().SendBatch(ctx, &b).Close(); err != nil {
 		return Turn{}, false, err
 	}
@@ -71,7 +71,7 @@ func (g *Gateway) load(ctx context.Context, id int64) (Turn, bool, error) {
 	if err != nil {
 		return Turn{}, false, err
 	}
-	rows, err := g.db.Pool().Query(ctx, `select role, body from attache.messages where turn = $1 order by seq`, id)
+	rows, err := g.db.Pool().Query(ctx, `select role, body, key from attache.messages where turn = $1 order by seq`, id)
 	if err != nil {
 		return Turn{}, false, err
 	}
@@ -79,17 +79,18 @@ func (g *Gateway) load(ctx context.Context, id int64) (Turn, bool, error) {
 	return t, err == nil, err
 }
 
-// collect reads rows of (role, body) into the turn, in order.
+// collect reads rows of (role, body, key) into the turn, in order.
 func (t *Turn) collect(rows pgx.Rows) error {
 	var role string
 	var body []byte
-	_, err := pgx.ForEachRow(rows, []any{&role, &body}, func() error {
+	var key *string
+	_, err := pgx.ForEachRow(rows, []any{&role, &body, &key}, func() error {
 		var m attache.Message
 		if err := json.Unmarshal(body, &m); err != nil {
 			return fmt.Errorf("a stored message does not read back: %w", err)
 		}
 		if role == "room" {
-			t.Room = append(t.Room, m)
+			t.Room = append(t.Room, RoomLine{m, key})
 		} else {
 			t.Messages = append(t.Messages, m)
 		}

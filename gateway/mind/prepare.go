@@ -175,23 +175,6 @@ func (th *thought) admitted(messages []attache.Message) []attache.Message {
 	return kept
 }
 
-// room gives the lines of the room that ride along: the newest, within the knobs
-// room.lines and room.chars, and only of people who are still let in.
-func (th *thought) room() []attache.Message {
-	knobs := th.brain.Frame.Manifest.Room
-	var kept []attache.Message
-	chars := 0
-	lines := th.admitted(th.turn.Room)
-	for i := len(lines) - 1; i >= 0 && len(kept) < knobs.Lines; i-- {
-		m := lines[i]
-		if chars += len([]rune(m.Text)); chars > knobs.Chars {
-			break
-		}
-		kept = append([]attache.Message{m}, kept...)
-	}
-	return kept
-}
-
 // quoted gives the parents that the input's messages reply to, each once, unless
 // the parent is itself part of the input. A parent in another chat has a number
 // that means nothing here, so it is told by its words alone.

@@ -51,25 +51,6 @@ func ids(ms []attache.Message) string {
 	return strings.Join(out, " ")
 }
 
-func TestRoomKeepsTheNewestLinesOfPeopleLetIn(t *testing.T) {
-	for _, c := range []struct{ name, manifest, want string }{
-		{"all fit", "room: { lines: 30, chars: 4000 }\n", "1 2 4 5"},
-		{"lines", "room: { lines: 2, chars: 4000 }\n", "4 5"},
-		{"chars", "room: { lines: 30, chars: 7 }\n", "4 5"},
-		{"none", "room: { lines: 0, chars: 4000 }\n", ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			b, r := brainOf(t, c.manifest)
-			th := &thought{brain: b, ruling: r, turn: gateway.Turn{Room: []attache.Message{
-				line(1, "tg:user:5", "one"), line(2, "tg:user:5", "two"), line(3, "tg:user:6", "removed since"), line(4, "tg:user:5", "four"), line(5, "tg:user:5", "é€x"),
-			}}}
-			if got := ids(th.room()); got != c.want {
-				t.Errorf("lines %s, want %s", got, c.want)
-			}
-		})
-	}
-}
-
 func TestQuotedGivesEachParentOnce(t *testing.T) {
 	reply := func(id, to attache.MessageID, text, quote string) attache.Message {
 		m := line(id, "tg:user:5", "x")

@@ -8,7 +8,6 @@ import (
 	"attache"
 	"attache/constitution"
 	"attache/gateway"
-	"attache/gateway/aliases"
 	"attache/gateway/carried"
 	"attache/gateway/mind"
 	"attache/internal/brain"
@@ -57,44 +56,6 @@ func (p *Program) answer(ctx context.Context, run engine.Run, t gateway.Turn) (g
 		}
 	}
 	return p.mind.Answer(ctx, run, t)
-}
-
-// bindings gives what access.yaml and tools bind a place to. Where a group became a
-// supergroup the file may still name the old number (decisions § 3.8); and a bot that
-// has not heard of it yet speaks under the old one when the ties have moved already,
-// so every number of the chat is asked for. A database that is away is waited for; if
-// what tools bound cannot be read for another reason, unread says so, and no context
-// with a key is let in (decisions § 3.6).
-func (p *Program) bindings(ctx context.Context, b *brain.Brain, place attache.Place) (list []attache.Binding, unread bool) {
-	var numbers []attache.ChatID
-	var ties []attache.Binding
-	err := p.db.Retry(ctx, "reading what a place is bound to", func(ctx context.Context) (err error) {
-		if numbers, err = aliases.Numbers(ctx, p.db, place.Chat); err != nil {
-			return err
-		}
-		var places []attache.Place
-		for _, chat := range numbers {
-			places = append(places, attache.Place{Bot: place.Bot, Chat: chat, Thread: place.Thread})
-		}
-		ties, err = p.ties.At(ctx, places...)
-		return err
-	})
-	if err != nil && ctx.Err() == nil {
-		p.log.Error("what a place is bound to cannot be read", "bot", place.Bot, "chat", place.Chat, "thread", place.Thread, "err", err)
-	}
-	if old, ok := p.formerly(place.Chat); ok && len(numbers) == 0 {
-		numbers = []attache.ChatID{place.Chat, old}
-	}
-	named := place.Chat
-	for i := len(numbers) - 1; i >= 0; i-- { // its own number before the other one
-		if b.Policy.Mentions(numbers[i]) {
-			named = numbers[i]
-		}
-	}
-	for _, x := range b.Policy.Bindings(named, place.Thread) {
-		list = append(list, x.Plain())
-	}
-	return append(list, ties...), err != nil
 }
 
 // modelOf gives the entry under `models:` that a role uses.

@@ -134,7 +134,7 @@ func (p *Program) prepare(ctx context.Context) (err error) {
 	p.gateway, err = gateway.New(ctx, gateway.Options{
 		DB: p.db, Engine: p.engine, Executor: executor, Alone: p.s.Alone, Log: p.log,
 		Forms:  posts.Forms{Compose: richtext.Compose, Simpler: richtext.Simpler, Retarget: richtext.Retarget},
-		Answer: p.answer,
+		Answer: p.answer, Keys: p.keys,
 		New: func(ctx context.Context, tx store.Tx, at attache.Place) error {
 			return p.talks.Reset(ctx, tx, at, "new")
 		},
