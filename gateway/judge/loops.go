@@ -9,8 +9,8 @@ import (
 // loops counts exchanges between bots since a person last wrote, by place: a loop
 // is cut after five (decisions § 6.6). A restart begins the count anew.
 type loops struct {
-	mu    sync.Mutex
-	byBot map[attache.Place]int
+	mu      sync.Mutex
+	between map[attache.Place]int
 }
 
 // count gives the exchanges so far in a message's place; a person's message ends them.
@@ -18,9 +18,9 @@ func (l *loops) count(m attache.Message) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !m.From.IsBot {
-		delete(l.byBot, m.Place)
+		delete(l.between, m.Place)
 	}
-	return l.byBot[m.Place]
+	return l.between[m.Place]
 }
 
 // engaged notes that a bot's message is going to be answered; an edit never is.
@@ -30,8 +30,8 @@ func (l *loops) engaged(m attache.Message) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.byBot == nil {
-		l.byBot = map[attache.Place]int{}
+	if l.between == nil {
+		l.between = map[attache.Place]int{}
 	}
-	l.byBot[m.Place]++
+	l.between[m.Place]++
 }
