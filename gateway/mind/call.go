@@ -47,7 +47,7 @@ func (th *thought) call(ctx context.Context, id string, c model.ToolCall) (strin
 		return "", ctx.Err() // stopped or shut down: the result says nothing
 	}
 	if err != nil {
-		th.m.o.Log.Error("a tool did not end well", "turn", th.turn.ID, "why", tool.Name, "err", err)
+		th.m.o.Log.Error("a tool did not end well", "turn", th.turn.ID, "part", tool.Name, "err", err)
 	}
 	th.opened(call.Tool, call.Args, r.Text)
 	th.spoke(call, r.Text)

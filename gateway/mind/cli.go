@@ -264,7 +264,8 @@ func (c *consultation) account(ctx context.Context, done cliagent.Done) (cost fl
 	}
 	c.thought.account(ctx, c.n, a)
 	if c.limits.Cost > 0 && a.Cost > c.limits.Cost {
-		c.m.o.Log.Warn("a turn of an agent cost more than limits.cost: what it costs is known when it has answered", "turn", c.turn.ID, "why", fmt.Sprintf("%.4f", a.Cost))
+		c.m.o.Log.Warn("a turn of an agent cost more than limits.cost: what it costs is known when it has answered", "turn", c.turn.ID,
+			"why", fmt.Sprintf("it cost %.4f; limits.cost is %.4f", a.Cost, c.limits.Cost))
 	}
 	return a.Cost
 }

@@ -4,8 +4,9 @@
 // Everything that must come out the same after a crash is written down before it
 // is used: the session and turn snapshots and the input (internal/conversation),
 // each answer of the model (the engine's journal), each call of a tool before and
-// after (`tool_calls`, this package's table). So a turn that a living process takes
-// up sends the same bytes again and repeats nothing that acts on the outside.
+// after (`tool_calls`), what an agent that keeps its own state was told (`cli_sessions`).
+// So a turn that a living process takes up sends the same bytes again and repeats
+// nothing that acts on the outside. These two tables are this package's.
 package mind
 
 import (
@@ -129,8 +130,7 @@ func New(ctx context.Context, o Options) (*Mind, error) {
 }
 
 // Migrate brings the package's tables up to date, those of carried, which stand in the
-// same files, and the journal's; commands that only
-// read call it too.
+// same files, and the journal's; commands that only read call it too.
 func Migrate(ctx context.Context, db *store.DB) error {
 	if err := db.Migrate(ctx, "mind", migrations); err != nil {
 		return fmt.Errorf("the table of tool calls: %w", err)
@@ -138,7 +138,8 @@ func Migrate(ctx context.Context, db *store.DB) error {
 	return journal.Migrate(ctx, db)
 }
 
-// Forget deletes the calls of tools and the ledger from before a moment.
+// Forget deletes from before a moment the calls of tools, what agents were told, and what
+// carried and the journal keep.
 func (m *Mind) Forget(ctx context.Context, before time.Time) error {
 	for _, sql := range []string{
 		`delete from attache.tool_calls where at < $1`,
@@ -181,7 +182,7 @@ func (m *Mind) joining(built, found []tools.Owned) (*tools.Registry, error) {
 	for _, owned := range found {
 		joined, wrong := tools.New(append(built, owned)...)
 		if wrong != nil {
-			m.o.Log.Error("a tool of the brain is left out", "why", owned.Owner, "err", wrong)
+			m.o.Log.Error("a tool of the brain is left out", "part", owned.Owner, "err", wrong)
 			continue
 		}
 		built, registry = append(built, owned), joined
