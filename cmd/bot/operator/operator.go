@@ -109,7 +109,7 @@ const largestForm = 256 << 10
 // doorOptions says under which names the pages answer: those of this machine, that
 // of the public address, and any once others can reach the address anyway.
 func (s Options) doorOptions(assets *web.Assets) web.DoorOptions {
-	o := web.DoorOptions{Token: s.Admin, Assets: assets, Now: time.Now, AnyHost: !listensHere(s.Listen)}
+	o := web.DoorOptions{Token: s.Admin, Assets: assets, Now: s.Now, AnyHost: !listensHere(s.Listen)}
 	if u, err := url.Parse(s.PublicURL); err == nil && u.Host != "" {
 		o.Hosts = []string{u.Host}
 	}
@@ -322,7 +322,7 @@ func (o *Operator) shownChat(k ledger.PlaceRecord, ties []access.Tie, unread boo
 		}
 		c.Bindings = append(c.Bindings, pages.Binding{Context: x.Context, Key: x.Key, Source: source, Thread: x.Thread, Bots: x.Bots})
 	}
-	for id, key := range attache.NewPin(at.Bot, list).Bound {
+	for id, key := range attache.NewPin(at.Bot, list).Keyed(b.Contexts.Keyed).Bound {
 		c.Pin[id] = nil
 		if key != "" {
 			c.Pin[id] = &key
