@@ -69,6 +69,6 @@ func startOn(ctx context.Context, db *database, f *flags, s settings, log *slog.
 		Subject: func(b *brain.Brain, problems []attache.Problem) doctor.Subject {
 			return subject(f, b, problems, s.getenv).Subject
 		},
-		Bot: func(id attache.BotID, client doctor.Telegram) doctor.Bot { return f.patient(id, client) },
+		Bot: f.patient,
 	})
 }

@@ -3,6 +3,7 @@
 package beats
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -124,7 +125,7 @@ func (r Record) Print(w io.Writer) {
 	for i, id := range r.Reach {
 		reach[i] = string(id)
 	}
-	line("reaches", "%s", orElse(strings.Join(reach, ", "), "no context"))
+	line("reaches", "%s", cmp.Or(strings.Join(reach, ", "), "no context"))
 	what := "next"
 	if r.Why != "" {
 		what = "would be"
@@ -133,11 +134,4 @@ func (r Record) Print(w io.Writer) {
 		line(what, "%s  %s", s.Local, s.UTC)
 		what = ""
 	}
-}
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }

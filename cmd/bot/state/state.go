@@ -138,7 +138,7 @@ func (s *State) Read(ctx context.Context, b *brain.Brain, needs []contexts.Need)
 	for i, r := range reader.Read(ctx, queries, manifest.State.Rows, manifest.Zone.String()) {
 		n := asked[i]
 		if r.Err != "" {
-			s.log.Warn("a state view could not be read", "why", n.View, "err", r.Cause)
+			s.log.Warn("a state view could not be read", "part", n.View, "err", r.Cause)
 			out[n] = contexts.Given{Failed: true}
 			continue
 		}
