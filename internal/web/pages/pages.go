@@ -179,7 +179,7 @@ func (p *Pages) write(w http.ResponseWriter, r *http.Request, status int, v view
 		err = p.templates.ExecuteTemplate(&whole, "frame", f)
 	}
 	if err != nil {
-		p.o.Log.Error("a page could not be made", "why", v.Template, "err", err)
+		p.o.Log.Error("a page could not be made", "part", v.Template, "err", err)
 		http.Error(w, "This page could not be made; the log has the detail.", http.StatusInternalServerError)
 		return
 	}
@@ -237,7 +237,7 @@ func (p *Pages) status(r *http.Request, err error) int {
 		}
 	}
 	if r.Context().Err() == nil {
-		p.o.Log.Warn("a page could not be shown", "why", r.URL.Path, "err", err)
+		p.o.Log.Warn("a page could not be shown", "part", r.URL.Path, "err", err)
 	}
 	return http.StatusServiceUnavailable
 }

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"attache"
@@ -16,7 +17,7 @@ func (p *Pages) words() template.FuncMap {
 	return template.FuncMap{
 		"asset": p.o.Assets.URL,
 		"links": linksOf, "cure": cure, "money": money, "digits": digits,
-		"percent": func(share float64) string { return percent(share) },
+		"percent": percent,
 		"thousandths": func(share float64) int {
 			return int(math.Round(1000 * share))
 		},
@@ -107,13 +108,4 @@ func level(l string) string {
 	return "calmly"
 }
 
-func join(names []string) string {
-	out := ""
-	for i, n := range names {
-		if i > 0 {
-			out += ", "
-		}
-		out += n
-	}
-	return out
-}
+func join(names []string) string { return strings.Join(names, ", ") }
