@@ -145,6 +145,7 @@
 //   - cmd/bot/beats: what attache beats prints
 //   - cmd/bot/knobs: the knobs that hold, for attache doctor --verbose
 //   - cmd/bot/explain: the dry run of one message, or of a beat's next run
+//   - cmd/bot/sheets: the record of one turn as the pages and the playground show it
 //   - cmd/bot/records: what commands print of recorded turns, and their requests made again
 //   - cmd/bot/starter: the brain that attache init writes
 //   - cmd/bot/demo: the people and chats of `attache demo`, spoken in at a terminal or in the browser

@@ -1,11 +1,11 @@
 // Package gateway is the order of steps: an update is kept, read, judged and put
 // into the turn of its place; a turn gathers its messages, is answered and posted.
 //
-// The data, all in this package's tables (migrations/): `updates` as they arrived,
-// `messages` that wait or were taken, `turns` of which one waits and one runs in a
-// place, `chat_aliases` of migrated groups, and `executors`, the living processes.
-// What is said lies in gateway/posts, how a turn is answered in gateway/mind, what
-// commands read of all this in gateway/ledger.
+// The data, all in tables that this package makes (migrations/): `messages` that wait or
+// were taken, `turns` of which one waits and one runs in a place, `executors`, the living
+// processes; and `updates` as they arrived, which gateway/inbox keeps, and `chat_aliases`
+// of migrated groups, which gateway/aliases does. What is said lies in gateway/posts, how
+// a turn is answered in gateway/mind, what commands read of all this in gateway/ledger.
 //
 // Each step is one transaction and every step can be the last one before a crash:
 // what is found half done is taken up, except a call whose outcome nobody knows,
@@ -174,9 +174,9 @@ func (g *Gateway) drain() {
 	}
 }
 
-// served gives the intake of a bot that a turn needs, and waits for it if the bot is expected; nil
-// when it is not, or when ctx or the gateway ends first. A turn that waits here holds
-// its place only; others go on.
+// served gives the intake of a bot that a turn needs, and waits for it if the bot is
+// expected; nil when it is not, or when ctx or the gateway ends first. A turn that waits
+// here holds its place only; others go on.
 func (g *Gateway) served(ctx context.Context, bot attache.BotID) *intake {
 	g.mu.Lock()
 	ready := g.awaited[bot]

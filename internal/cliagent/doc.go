@@ -10,8 +10,8 @@
 //
 // An agent is a program of somebody else. What it writes is taken for words and
 // never for orders: its lines and their number are bounded, one that is no message or
-// belongs to no turn is logged and passed over, and at the end of a turn that did not end well the process
-// and everything it has started are ended.
+// belongs to no turn is logged and passed over, and at the end of a turn that did not end
+// well the process and everything it has started are ended.
 package cliagent
 
 import (
