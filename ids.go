@@ -1,6 +1,7 @@
 package attache
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -21,14 +22,36 @@ func (c ChatID) String() string { return "tg:chat:" + strconv.FormatInt(int64(c)
 // Private reports whether the chat is a private one (a DM).
 func (c ChatID) Private() bool { return c > 0 }
 
+// ParseBot checks a bot's id that came from outside: letters, digits, - and _, the
+// first a letter or a digit, as access.yaml takes them.
+func ParseBot(s string) (BotID, error) {
+	for i, c := range []byte(s) {
+		word := '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
+		if !word && (i == 0 || c != '-' && c != '_') {
+			return "", fmt.Errorf("%q is no id of a bot; write letters, digits, - and _ only", s)
+		}
+	}
+	if s == "" {
+		return "", errors.New("the id of the bot is missing; write letters, digits, - and _ only")
+	}
+	return BotID(s), nil
+}
+
 // ParseChat reads "tg:chat:<number>" or a bare number, as commands and tools
-// accept both (interface § 3).
+// accept both (interface § 3). As in access.yaml a number has one spelling: neither
+// a plus nor leading zeros.
 func ParseChat(s string) (ChatID, error) {
-	n, err := strconv.ParseInt(strings.TrimPrefix(s, "tg:chat:"), 10, 64)
-	if err != nil || n == 0 {
+	n, ok := number(strings.TrimPrefix(s, "tg:chat:"))
+	if !ok || n == 0 {
 		return 0, fmt.Errorf("%q is not a chat; write tg:chat:<number> or the number alone", s)
 	}
 	return ChatID(n), nil
+}
+
+// number reads a number that is written as strconv writes it, and no other way.
+func number(s string) (int64, bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil && strconv.FormatInt(n, 10) == s
 }
 
 // ThreadID is the number of a topic inside a chat. General and "no topic" are
@@ -78,19 +101,23 @@ func (p Place) String() string {
 	return string(p.Bot) + "/" + strconv.FormatInt(int64(p.Chat), 10) + "/" + strconv.FormatInt(int64(p.Thread), 10)
 }
 
-// ParsePlace reads what Place.String wrote.
+// ParsePlace reads what Place.String wrote, and nothing else.
 func ParsePlace(s string) (Place, error) {
 	parts := strings.Split(s, "/")
 	if len(parts) != 3 || parts[0] == "" {
 		return Place{}, fmt.Errorf("%q is not a place; write <bot>/<chat>/<thread>, as in nova/-1001/0", s)
 	}
-	chat, err := strconv.ParseInt(parts[1], 10, 64)
+	bot, err := ParseBot(parts[0])
 	if err != nil {
+		return Place{}, fmt.Errorf("%q is not a place: %w", s, err)
+	}
+	chat, ok := number(parts[1])
+	if !ok {
 		return Place{}, fmt.Errorf("%q is not a place: %q is not a chat's number", s, parts[1])
 	}
-	thread, err := strconv.ParseInt(parts[2], 10, 64)
-	if err != nil {
+	thread, ok := number(parts[2])
+	if !ok || thread < 0 {
 		return Place{}, fmt.Errorf("%q is not a place: %q is not a thread's number", s, parts[2])
 	}
-	return Place{BotID(parts[0]), ChatID(chat), ThreadID(thread)}, nil
+	return Place{bot, ChatID(chat), ThreadID(thread)}, nil
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -27,6 +29,35 @@ func arguments(raw json.RawMessage) json.RawMessage {
 	return trimmed
 }
 
+// present gives arguments without those that are null where the tool knows no null and
+// needs no value: many models write null for what they leave out. Anything else stays
+// as it is, byte for byte.
+func (t entry) present(raw json.RawMessage) json.RawMessage {
+	raw = arguments(raw)
+	var all map[string]json.RawMessage
+	if json.Unmarshal(raw, &all) != nil {
+		return raw
+	}
+	n := len(all)
+	maps.DeleteFunc(all, func(name string, value json.RawMessage) bool { return string(value) == "null" && t.spares(name) })
+	if len(all) == n {
+		return raw
+	}
+	out, err := json.Marshal(all)
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
+// spares reports whether null as an argument says nothing: it may be left out, and its
+// types do not have null.
+func (t entry) spares(name string) bool {
+	s := t.schema.Schema()
+	p := s.Properties[name]
+	return p != nil && !slices.Contains(s.Required, name) && (p.Type != "" || len(p.Types) > 0) && p.Type != "null" && !slices.Contains(p.Types, "null")
+}
+
 // misfit says why arguments do not fit the schema, "" when they do. The schema's
 // own library judges; explain only finds the words. A panic of the library is a
 // no like any other.
@@ -46,6 +77,9 @@ func (t entry) misfit(raw json.RawMessage) (what string) {
 	}
 	if what := disorder(raw); what != "" {
 		return what
+	}
+	if all, ok := value.(map[string]any); ok {
+		maps.DeleteFunc(all, func(name string, v any) bool { return v == nil && t.spares(name) }) // as present does
 	}
 	err := t.schema.Validate(value)
 	if err == nil {

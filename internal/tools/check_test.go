@@ -54,7 +54,8 @@ func TestMistakes(t *testing.T) {
 		{"note", `{"text":null}`, "note was not run: argument text is null and must be a string"},
 		{"note", `{"text":"a","n":1.5}`, "note was not run: argument n is a number and must be an integer"},
 		{"note", `{"text":"a","n":"1"}`, "note was not run: argument n is a string and must be an integer"},
-		{"note", `{"text":"a","tags":null}`, "note was not run: argument tags is null and must be an array"},
+		{"note", `{"text":"a","tags":[null]}`, "note was not run: argument tags[0] is null and must be a string"},
+		{"note", `{"text":"a","none":null}`, `note was not run: there is no argument "none"; the right ones are chat, kind, n, rows, tags, text, thread`},
 		{"note", `{"text":"a","tags":"x"}`, "note was not run: argument tags is a string and must be an array"},
 		{"note", `{"text":"a","tags":["x",{}]}`, "note was not run: argument tags[1] is an object and must be a string"},
 		{"note", `{"text":"a","rows":[[{"text":"b"},{"label":"c"}]]}`, `note was not run: argument rows[0][1] has no field "label"; the right ones are text, url`},
@@ -93,6 +94,7 @@ func TestRightArgumentsRun(t *testing.T) {
 		`{"text":""}`,
 		` {"text":"a","kind":"b","n":-3,"tags":[],"rows":[[{"text":"c"}],[]],"chat":"tg:chat:-1001","thread":"0"} `,
 		`{"text":"a","chat":-1001,"thread":42}`,
+		`{"text":"a","kind":null,"n":null,"tags":null,"rows":null,"chat":null,"thread":null}`,
 		`{"text":"` + strings.Repeat("a", 64<<10-11) + `"}`,
 	} {
 		result, err := r.Run(t.Context(), call("note", args), all())

@@ -39,7 +39,7 @@ func (r *Registry) Run(ctx context.Context, c attache.Call, g Grant) (attache.Re
 	if err := ctx.Err(); err != nil {
 		return attache.Refused(t.Name + " was not run: the turn was ended"), fmt.Errorf("the tool %s was not run: %w", t.Name, err)
 	}
-	c.Args = arguments(c.Args)
+	c.Args = r.tools[c.Tool].present(c.Args)
 	result, err := perform(ctx, t, c)
 	if err == nil {
 		result, err = fit(result)

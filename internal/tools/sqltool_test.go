@@ -143,7 +143,7 @@ func TestSQLToolsAreCalled(t *testing.T) {
 		`{"item":""}`:                "add was not run: argument item has 0 characters and must have at least 1",
 		`{"item":"a","count":"2"}`:   "add was not run: argument count is a string and must be an integer",
 		`{"item":"a","itm":"b"}`:     `add was not run: there is no argument "itm"; did you mean item?`,
-		`{"item":"a","note":null}`:   "add was not run: argument note is null and must be a string",
+		`{"item":null}`:              "add was not run: argument item is null and must be a string",
 		`{"item":"a","item":"b"}`:    "add was not run: argument item is given twice; give it once",
 		`{"item":"a","not_this":""}`: `add was not run: there is no argument "not_this"`,
 	} {
@@ -155,6 +155,10 @@ func TestSQLToolsAreCalled(t *testing.T) {
 	result, _ := r.Run(t.Context(), call("add", `{"item":"milk'; drop table shopping; --"}`), all())
 	if want := (map[string]any{"item": "milk'; drop table shopping; --", "count": int64(1), "note": nil}); !reflect.DeepEqual(got, want) || result.Text != `{"affected":3,"ok":true}` {
 		t.Errorf("%#v %s", got, result.Text)
+	}
+	_, _ = r.Run(t.Context(), call("add", `{"item":"a","count":null,"note":null}`), all())
+	if want := (map[string]any{"item": "a", "count": int64(1), "note": nil}); !reflect.DeepEqual(got, want) {
+		t.Errorf("null is not what was left out: %#v", got)
 	}
 	result, _ = r.Run(t.Context(), call("add", `{"item":"a","count":90071992547409931}`), all())
 	if got["count"] != json.Number("90071992547409931") {

@@ -97,12 +97,17 @@ func (p *Pages) turns(r *http.Request) (view, error) {
 // query reads what a list is held to. A word that is none of the right ones is said
 // to be wrong: an empty list would look like an answer.
 func query(v url.Values) (q ledger.Query, err error) {
-	q = ledger.Query{Bot: attache.BotID(v.Get("bot")), Status: v.Get("status"), Kind: v.Get("kind"), Limit: most}
+	q = ledger.Query{Status: v.Get("status"), Kind: v.Get("kind"), Limit: most}
 	if q.Status != "" && !slices.Contains(statuses(), q.Status) {
 		return q, wrong(fmt.Sprintf("%q is no status of a turn.", q.Status))
 	}
 	if q.Kind != "" && !slices.Contains(kinds(), q.Kind) {
 		return q, wrong(fmt.Sprintf("%q is no kind of turn.", q.Kind))
+	}
+	if bot := v.Get("bot"); bot != "" {
+		if q.Bot, err = attache.ParseBot(bot); err != nil {
+			return q, wrong(err.Error() + ".")
+		}
 	}
 	if chat := v.Get("chat"); chat != "" {
 		if q.Chat, err = attache.ParseChat(chat); err != nil {
