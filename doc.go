@@ -132,6 +132,8 @@
 //   - internal/builtin: tools that join two owners, such as sending by the rules of access through the gateway
 //   - internal/doctor: what is wrong with a brain and the machine, where, what it means and what to do
 //   - internal/telegramsim: a Bot API server in process; it checks every call against the Bot API as data, which lies below it
+//   - internal/telegramsim/world: what stands behind it: users, chats, messages, and which bot is told of what
+//   - internal/telegramsim/methods: what bots can do there, and what is refused in Telegram's words
 //   - internal/rehearsal: a model that answers from what it was given
 //
 // Floor 5, the wiring:

@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
 	"time"
 
 	"attache"
+	"attache/internal/telegramsim/methods"
 )
 
 // FaultKind is a way in which a call goes wrong.
@@ -67,10 +67,10 @@ func (s *Server) Heal() {
 }
 
 // meets finds the fault for a call and uses it up. The lock is held.
-func (s *Server) meets(req *request, chat attache.ChatID) *armed {
+func (s *Server) meets(req *methods.Request, chat attache.ChatID) *armed {
 	for _, f := range s.faults {
-		if f.left == 0 || f.Bot != nil && f.Bot != req.bot || f.Method != "" && f.Method != req.method ||
-			f.Chat != 0 && f.Chat != chat || f.Param != "" && !req.params.Has(f.Param) {
+		if f.left == 0 || f.Bot != nil && f.Bot.in != req.Bot || f.Method != "" && f.Method != req.Method ||
+			f.Chat != 0 && f.Chat != chat || f.Param != "" && !req.Params.Has(f.Param) {
 			continue
 		}
 		if f.Skip > 0 {
@@ -89,15 +89,15 @@ func (s *Server) meets(req *request, chat attache.ChatID) *armed {
 func (f *armed) before(s *Server, w http.ResponseWriter, r *http.Request, c *Call) bool {
 	switch f.Kind {
 	case Flood:
-		f.refuse(s, w, c, flood(max(f.RetryAfter, 1)))
+		f.refuse(s, w, c, methods.Flood(max(f.RetryAfter, 1)))
 	case ServerError:
-		f.refuse(s, w, c, &refusal{code: 500, text: "Internal Server Error"})
+		f.refuse(s, w, c, &methods.Refusal{Code: 500, Text: "Internal Server Error"})
 	case Conflict:
-		f.refuse(s, w, c, conflict("terminated by other getUpdates request; make sure that only one bot instance is running"))
+		f.refuse(s, w, c, methods.Conflict("terminated by other getUpdates request; make sure that only one bot instance is running"))
 	case Refuse:
-		f.refuse(s, w, c, badRequest(f.Text))
+		f.refuse(s, w, c, methods.BadRequest(f.Text))
 	case Unknown:
-		f.refuse(s, w, c, &refusal{code: 404, text: "Not Found: method not found"})
+		f.refuse(s, w, c, &methods.Refusal{Code: 404, Text: "Not Found: method not found"})
 	case BadGateway:
 		s.finish(c, nil, errors.New("502 page"))
 		w.Header().Set("Content-Type", "text/html")
@@ -128,10 +128,6 @@ func (f *armed) before(s *Server, w http.ResponseWriter, r *http.Request, c *Cal
 func (f *armed) refuse(s *Server, w http.ResponseWriter, c *Call, problem error) {
 	s.finish(c, nil, problem)
 	write(w, nil, problem)
-}
-
-func flood(seconds int) error {
-	return &refusal{code: 429, text: "Too Many Requests: retry after " + strconv.Itoa(seconds), retryAfter: seconds}
 }
 
 // after breaks the answer of a call that took effect, and reports whether it did.

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"attache"
+	"attache/internal/telegramsim/methods"
+	"attache/internal/telegramsim/wire"
+	"attache/internal/telegramsim/world"
 )
 
 // Post is a message as it looks now: a bot's, or in History anybody's.
@@ -47,7 +50,7 @@ func (p Post) Words() string {
 func (c *Chat) Posts(threads ...attache.ThreadID) []Post {
 	c.sim.mu.Lock()
 	defer c.sim.mu.Unlock()
-	return c.look(threads, func(m *message) bool { return m.method != "" && m.service() == "" })
+	return c.look(threads, func(m *world.Message) bool { return m.Method != "" && m.Service() == "" })
 }
 
 // PostCount gives how many posts bots have made in the chat, forgotten and deleted
@@ -55,24 +58,23 @@ func (c *Chat) Posts(threads ...attache.ThreadID) []Post {
 func (c *Chat) PostCount() int {
 	c.sim.mu.Lock()
 	defer c.sim.mu.Unlock()
-	return c.posted
+	return c.in.Posted
 }
 
 // History gives everything that was said or happened in the chat, by anybody.
 func (c *Chat) History(threads ...attache.ThreadID) []Post {
 	c.sim.mu.Lock()
 	defer c.sim.mu.Unlock()
-	return c.look(threads, func(*message) bool { return true })
+	return c.look(threads, func(*world.Message) bool { return true })
 }
 
-func (c *Chat) look(threads []attache.ThreadID, wanted func(*message) bool) []Post {
+func (c *Chat) look(threads []attache.ThreadID, wanted func(*world.Message) bool) []Post {
 	var out []Post
-	for _, id := range c.order {
-		m := c.messages[id]
-		if m == nil || !wanted(m) {
+	for m := range c.in.Messages() {
+		if !wanted(m) {
 			continue
 		}
-		if p := c.sim.shown(m); len(threads) == 0 || slices.Contains(threads, p.Thread) {
+		if p := shown(m); len(threads) == 0 || slices.Contains(threads, p.Thread) {
 			out = append(out, p)
 		}
 	}
@@ -91,8 +93,8 @@ func (c *Chat) Topics() []Topic {
 	c.sim.mu.Lock()
 	defer c.sim.mu.Unlock()
 	out := []Topic{}
-	for _, t := range c.topics {
-		out = append(out, Topic{attache.ThreadID(t.id), t.name, t.closed})
+	for _, t := range c.in.Topics {
+		out = append(out, Topic{attache.ThreadID(t.ID), t.Name, t.Closed})
 	}
 	slices.SortFunc(out, func(a, b Topic) int { return int(a.ID - b.ID) })
 	return out
@@ -103,21 +105,23 @@ func (c *Chat) Drafts() []Post {
 	c.sim.mu.Lock()
 	defer c.sim.mu.Unlock()
 	var out []Post
-	for _, d := range c.drafts {
-		out = append(out, d.post)
+	for _, d := range c.in.Drafts {
+		p := shown(d.Words)
+		p.Draft = d.ID
+		out = append(out, p)
 	}
 	return out
 }
 
 // shown gives a message as a Post. A stray thread id is not the post's topic.
-func (s *Server) shown(m *message) Post {
+func shown(m *world.Message) Post {
 	p := Post{
-		From: m.from(), Chat: m.chat.ID, ID: attache.MessageID(m.ID), Method: m.method, Service: m.service(), Text: m.Text + m.Caption,
-		Marks: marks(append(m.Entities[:len(m.Entities):len(m.Entities)], m.CaptionEntities...)), Rich: m.rich,
-		Buttons: keyboard(m.ReplyMarkup), At: time.Unix(m.Date, 0), Edits: m.edits, Deleted: m.deleted,
+		From: m.Sender(), Chat: m.In.ID, ID: attache.MessageID(m.ID), Method: m.Method, Service: m.Service(), Text: m.Text + m.Caption,
+		Marks: wire.Marks(append(m.Entities[:len(m.Entities):len(m.Entities)], m.CaptionEntities...)), Rich: m.Source,
+		Buttons: wire.Keyboard(m.ReplyMarkup), At: time.Unix(m.Date, 0), Edits: m.Edits, Deleted: m.Deleted,
 	}
-	if m.by != nil && m.by.bot != nil {
-		p.Bot = m.by.Username
+	if m.By != nil && m.By.Robot != nil {
+		p.Bot = m.By.Username
 	}
 	if m.IsTopic || m.ID == 0 {
 		p.Thread = attache.ThreadID(m.Thread)
@@ -131,21 +135,11 @@ func (s *Server) shown(m *message) Post {
 	if m.Quote != nil {
 		p.Quote = m.Quote.Text
 	}
-	if m.file != nil {
-		p.File = &m.file.File
+	if m.File != nil {
+		f := File(m.File.File)
+		p.File = &f
 	}
 	return p
-}
-
-// from gives who a message is from: the chat that speaks as itself, else the user.
-func (m *message) from() attache.Person {
-	if c := m.SenderChat; c != nil {
-		return attache.Person{ID: attache.SenderChatID(attache.ChatID(c.ID)), Name: c.Title, Username: c.Username}
-	}
-	if u := m.From; u != nil {
-		return attache.Person{ID: attache.UserID(u.ID), Name: u.First, Username: u.Username, IsBot: u.IsBot}
-	}
-	return attache.Person{}
 }
 
 // Call is one call as it came in, and what became of it.
@@ -188,12 +182,12 @@ func (s *Server) Calls(f Filter) []Call {
 }
 
 // begin records a call and finds the fault that meets it.
-func (s *Server) begin(req *request) (*Call, *armed) {
-	c := &Call{At: s.options.Now(), Bot: req.bot.Username, Method: req.method, Params: req.params.Values()}
-	if chat, err := attache.ParseChat(req.params.Text("chat_id")); err == nil {
+func (s *Server) begin(req *methods.Request) (*Call, *armed) {
+	c := &Call{At: s.options.Now(), Bot: req.Bot.Username, Method: req.Method, Params: req.Params.Values()}
+	if chat, err := attache.ParseChat(req.Params.Text("chat_id")); err == nil {
 		c.Chat = chat
 	}
-	for name := range req.params.Files {
+	for name := range req.Params.Files {
 		c.Files = append(c.Files, name)
 	}
 	slices.Sort(c.Files)

@@ -1,12 +1,13 @@
 package telegramsim
 
 import (
-	"encoding/json"
 	"fmt"
 	"unicode/utf16"
 
 	"attache"
 	"attache/internal/telegramsim/format"
+	"attache/internal/telegramsim/wire"
+	"attache/internal/telegramsim/world"
 )
 
 // Line is what a person says: the whole of it, where Say has only the words.
@@ -54,13 +55,11 @@ func (c *Chat) Send(l Line) (attache.MessageID, error) {
 	if err != nil {
 		return 0, err
 	}
-	c.put(m)
+	c.in.Put(m)
 	if !l.Silently {
-		c.sim.publish(m, false)
+		c.sim.world.Publish(m, false)
 	}
-	if c.linked != nil {
-		c.forwardToGroup(m)
-	}
+	c.in.Forward(m)
 	c.sim.change()
 	return attache.MessageID(m.ID), nil
 }
@@ -82,8 +81,11 @@ func (c *Chat) SayLong(from *User, text string) []attache.MessageID {
 }
 
 // compose makes a message of a line, with every check before the chat changes.
-func (c *Chat) compose(l Line) (*message, error) {
-	m := &message{by: l.From}
+func (c *Chat) compose(l Line) (*world.Message, error) {
+	m := &world.Message{}
+	if l.From != nil {
+		m.By = l.From.in
+	}
 	if err := c.speaker(m, l); err != nil {
 		return nil, err
 	}
@@ -91,76 +93,73 @@ func (c *Chat) compose(l Line) (*message, error) {
 		return nil, err
 	}
 	thread := int64(l.Thread)
-	if t := c.topics[thread]; thread != 0 && (t == nil || !c.forum) {
+	if t := c.in.Topics[thread]; thread != 0 && (t == nil || !c.in.Forum) {
 		return nil, fmt.Errorf("chat %d has no topic %d", c.ID, thread)
-	} else if t != nil && t.closed && l.From != nil && !c.admin(l.From) {
+	} else if t != nil && t.Closed && l.From != nil && !c.in.Admin(l.From.in) {
 		return nil, fmt.Errorf("topic %d of chat %d is closed", thread, c.ID)
 	}
-	var parent *message
+	var parent *world.Message
 	if l.ReplyIn != nil && l.ReplyIn != c {
-		if err := m.external(l); err != nil {
+		if err := m.ReplyOutside(l.ReplyIn.in, int64(l.ReplyTo)); err != nil {
 			return nil, err
 		}
 	} else if l.ReplyTo != 0 {
-		if parent = c.find(int64(l.ReplyTo)); parent == nil {
+		if parent = c.in.Find(int64(l.ReplyTo)); parent == nil {
 			return nil, fmt.Errorf("chat %d has no message %d to reply to", c.ID, l.ReplyTo)
 		}
 		if thread == 0 && parent.IsTopic {
 			thread = parent.Thread
 		}
 	}
-	c.place(m, thread, parent)
+	c.in.Place(m, thread, parent)
 	if l.Quote != "" {
-		m.Quote = &wireQuote{Text: l.Quote, Manual: true}
+		m.Quote = &wire.Quote{Text: l.Quote, Manual: true}
 	}
 	if l.Forward != nil {
-		m.ForwardOrigin = &wireOrigin{Type: "user", Date: c.sim.now(), User: l.Forward.wire()}
+		m.ForwardOrigin = &wire.Origin{Type: "user", Date: c.sim.world.Now(), User: l.Forward.in.Wire()}
 	}
 	if l.ViaBot != nil {
-		m.ViaBot = l.ViaBot.wire()
+		m.ViaBot = l.ViaBot.in.Wire()
 	}
 	return m, nil
 }
 
 // speaker sets who the message is from: a member, or a chat that speaks as itself
 // with the stand-in user that Telegram puts beside it.
-func (c *Chat) speaker(m *message, l Line) error {
+func (c *Chat) speaker(m *world.Message, l Line) error {
 	switch {
-	case c.Kind == channel:
-		w := c.wire()
+	case c.in.Channel():
+		w := c.in.Wire()
 		m.SenderChat = &w
 		return nil
 	case l.As == c:
-		w := c.wire()
-		m.SenderChat, m.From = &w, &wireUser{ID: 1087968824, IsBot: true, First: "Group", Username: "GroupAnonymousBot"}
-		m.by = nil
+		w := c.in.Wire()
+		m.SenderChat, m.From = &w, &wire.User{ID: 1087968824, IsBot: true, First: "Group", Username: "GroupAnonymousBot"}
+		m.By = nil
 		return nil
 	case l.As != nil:
-		w := l.As.wire()
-		m.SenderChat, m.From = &w, &wireUser{ID: 136817688, IsBot: true, First: "Channel", Username: "Channel_Bot"}
-		m.by = nil
+		w := l.As.in.Wire()
+		m.SenderChat, m.From = &w, &wire.User{ID: 136817688, IsBot: true, First: "Channel", Username: "Channel_Bot"}
+		m.By = nil
 		return nil
 	case l.From == nil:
 		return fmt.Errorf("a line needs From or As")
-	case !present(c.status(l.From)):
-		return fmt.Errorf("%s is not in chat %d (%s)", l.From.Name, c.ID, c.status(l.From))
+	case !world.Present(c.in.Status(l.From.in)):
+		return fmt.Errorf("%s is not in chat %d (%s)", l.From.Name, c.ID, c.in.Status(l.From.in))
 	}
-	m.From = l.From.wire()
+	m.From = l.From.in.Wire()
 	return nil
 }
 
 // words sets text or caption. Given marks take the place of found ones, so that a
 // test can put a name into code.
-func (c *Chat) words(m *message, l Line) error {
-	limit, entities := 4096, c.sim.detector.Detect(l.Text)
-	if l.Marks != nil {
-		entities = c.sim.entities(l.Marks)
-	}
+func (c *Chat) words(m *world.Message, l Line) error {
+	limit, entities := 4096, c.sim.world.Marked(l.Text, l.Marks)
 	m.Album = l.Album
 	if l.File != nil {
 		limit = 1024
 		m.Caption, m.CaptionEntities = l.Text, entities
-		m.attach(c.sim.store(*l.File))
+		m.Attach(c.sim.world.Store(world.File(*l.File)))
 	} else {
 		m.Text, m.Entities = l.Text, entities
 	}
@@ -170,56 +169,24 @@ func (c *Chat) words(m *message, l Line) error {
 	return nil
 }
 
-// external shows a parent of another chat: its number only where that chat is a
-// supergroup or a channel.
-func (m *message) external(l Line) error {
-	parent := l.ReplyIn.find(int64(l.ReplyTo))
-	if parent == nil {
-		return fmt.Errorf("chat %d has no message %d to reply to", l.ReplyIn.ID, l.ReplyTo)
-	}
-	m.External = &wireExternal{Origin: wireOrigin{Type: "user", Date: parent.Date, User: parent.From}}
-	if kind := l.ReplyIn.Kind; kind != private && kind != basic {
-		w := l.ReplyIn.wire()
-		m.External.Chat, m.External.MessageID = &w, parent.ID
-	}
-	if parent.From == nil {
-		m.External.Origin = wireOrigin{Type: "channel", Date: parent.Date, Chat: parent.SenderChat, MessageID: parent.ID}
-	}
-	return nil
-}
-
-// forwardToGroup is what Telegram does with a channel's post in its discussion
-// group.
-func (c *Chat) forwardToGroup(post *message) {
-	copied := &message{wireMessage: post.wireMessage, file: post.file, rich: post.rich}
-	copied.From = &wireUser{ID: 777000, First: "Telegram"}
-	copied.AutoForward = true
-	copied.ForwardOrigin = &wireOrigin{Type: "channel", Date: post.Date, Chat: post.SenderChat, MessageID: post.ID}
-	c.linked.put(copied)
-	c.sim.publish(copied, false)
-}
-
 // Edit replaces the words of a person's own message and tells of the edit. Only
 // Text and Marks of the line count.
 func (c *Chat) Edit(id attache.MessageID, l Line) error {
 	c.sim.mu.Lock()
 	defer c.sim.mu.Unlock()
-	m := c.find(int64(id))
-	if m == nil || m.method != "" {
+	m := c.in.Find(int64(id))
+	if m == nil || m.Method != "" {
 		return fmt.Errorf("chat %d has no message %d that a person wrote", c.ID, id)
 	}
-	entities := c.sim.detector.Detect(l.Text)
-	if l.Marks != nil {
-		entities = c.sim.entities(l.Marks)
-	}
-	if m.file != nil {
+	entities := c.sim.world.Marked(l.Text, l.Marks)
+	if m.File != nil {
 		m.Caption, m.CaptionEntities = l.Text, entities
 	} else {
 		m.Text, m.Entities = l.Text, entities
 	}
-	m.EditDate = c.sim.now()
-	m.edits++
-	c.sim.publish(m, true)
+	m.EditDate = c.sim.world.Now()
+	m.Edits++
+	c.sim.world.Publish(m, true)
 	c.sim.change()
 	return nil
 }
@@ -228,11 +195,11 @@ func (c *Chat) Edit(id attache.MessageID, l Line) error {
 func (c *Chat) Remove(id attache.MessageID) error {
 	c.sim.mu.Lock()
 	defer c.sim.mu.Unlock()
-	m := c.find(int64(id))
+	m := c.in.Find(int64(id))
 	if m == nil {
 		return fmt.Errorf("chat %d has no message %d", c.ID, id)
 	}
-	m.deleted = true
+	m.Deleted = true
 	c.sim.change()
 	return nil
 }
@@ -242,39 +209,25 @@ func (c *Chat) Remove(id attache.MessageID) error {
 func (c *Chat) Press(by *User, id attache.MessageID, button string) (string, error) {
 	c.sim.mu.Lock()
 	defer c.sim.mu.Unlock()
-	m := c.find(int64(id))
-	if m == nil || m.by == nil || m.by.bot == nil {
+	m := c.in.Find(int64(id))
+	if m == nil || m.By == nil || m.By.Robot == nil {
 		return "", fmt.Errorf("chat %d has no bot's post %d", c.ID, id)
 	}
-	for _, row := range keyboard(m.ReplyMarkup) {
+	for _, row := range wire.Keyboard(m.ReplyMarkup) {
 		for _, b := range row {
 			if b.Data != "" && (b.Text == button || b.Data == button) {
-				return c.sim.press(by, m, b.Data), nil
+				return c.sim.world.Press(by.in, m, b.Data), nil
 			}
 		}
 	}
 	return "", fmt.Errorf("post %d of chat %d has no button %q", id, c.ID, button)
 }
 
-// press is told to the post's own bot only, with the post as it looks now.
-func (s *Server) press(by *User, m *message, data string) string {
-	id := fmt.Sprint(4000000000000000 + s.next())
-	s.queries[id] = m.by
-	s.tell(m.by, "callback_query", struct {
-		ID       string       `json:"id"`
-		From     *wireUser    `json:"from"`
-		Message  *wireMessage `json:"message"`
-		Instance string       `json:"chat_instance"`
-		Data     string       `json:"data"`
-	}{id, by.wire(), &m.wireMessage, fmt.Sprint(m.chat.ID), data})
-	return id
-}
-
 // ExpireQuery makes a callback query too old to be answered.
 func (s *Server) ExpireQuery(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.queries, id)
+	s.world.EndQuery(id)
 }
 
 // StopDraft presses the native stop button below the newest draft that shows one,
@@ -282,17 +235,17 @@ func (s *Server) ExpireQuery(id string) {
 func (c *Chat) StopDraft(thread attache.ThreadID) error {
 	c.sim.mu.Lock()
 	defer c.sim.mu.Unlock()
-	for i := len(c.drafts) - 1; i >= 0; i-- {
-		d := c.drafts[i]
-		if d.thread != int64(thread) || d.over || !d.canStop {
+	for i := len(c.in.Drafts) - 1; i >= 0; i-- {
+		d := c.in.Drafts[i]
+		if d.Thread != int64(thread) || d.Over || !d.CanStop {
 			continue
 		}
-		d.over = true
-		c.sim.tell(c.bot, "stopped_message_generation", struct {
-			Chat   wireChat `json:"chat"`
-			Thread int64    `json:"message_thread_id,omitempty"`
-			Draft  int64    `json:"draft_id"`
-		}{c.wire(), d.thread, d.id})
+		d.Over = true
+		c.sim.world.Tell(c.in.Bot, "stopped_message_generation", struct {
+			Chat   wire.Chat `json:"chat"`
+			Thread int64     `json:"message_thread_id,omitempty"`
+			Draft  int64     `json:"draft_id"`
+		}{c.in.Wire(), d.Thread, d.ID})
 		return nil
 	}
 	return fmt.Errorf("chat %d shows no draft with a stop button in topic %d", c.ID, thread)
@@ -302,72 +255,34 @@ func (c *Chat) StopDraft(thread attache.ThreadID) error {
 func (c *Chat) CreateTopic(by *User, name string) attache.ThreadID {
 	c.sim.mu.Lock()
 	defer c.sim.mu.Unlock()
-	return attache.ThreadID(c.openTopic(by, name, 7322096, "").id)
-}
-
-// openTopic is done by people and bots alike. The creation message stands in the
-// topic that it opens and gives it its number.
-func (c *Chat) openTopic(by *User, name string, color int64, method string) *topic {
-	m := &message{by: by, method: method}
-	m.From = by.wire()
-	m.TopicCreated = &wireTopic{Name: name, Color: color}
-	m.Thread, m.IsTopic = c.lastID+1, true
-	c.put(m)
-	t := &topic{id: m.ID, name: name, color: color}
-	c.topics[t.id] = t
-	c.sim.publish(m, false)
+	t := c.in.OpenTopic(by.in, name, 7322096, "")
 	c.sim.change()
-	return t
+	return attache.ThreadID(t.ID)
 }
 
 // CloseTopic closes a topic or opens it again; members cannot write in a closed one.
 func (c *Chat) CloseTopic(by *User, thread attache.ThreadID, closed bool) error {
 	c.sim.mu.Lock()
 	defer c.sim.mu.Unlock()
-	t := c.topics[int64(thread)]
+	t := c.in.Topics[int64(thread)]
 	if t == nil {
 		return fmt.Errorf("chat %d has no topic %d", c.ID, thread)
 	}
-	c.shutTopic(by, t, closed)
-	return nil
-}
-
-// shutTopic leaves the service message that tells of it inside the topic.
-func (c *Chat) shutTopic(by *User, t *topic, closed bool) {
-	t.closed = closed
-	m := &message{by: by}
-	m.From = by.wire()
-	if closed {
-		m.TopicClosed = &struct{}{}
-	} else {
-		m.TopicReopened = &struct{}{}
-	}
-	c.place(m, t.id, nil)
-	c.put(m)
-	c.sim.publish(m, false)
+	c.in.ShutTopic(by.in, t, closed)
 	c.sim.change()
+	return nil
 }
 
 // DeleteTopic deletes a topic with all its messages. Telegram tells bots nothing.
 func (c *Chat) DeleteTopic(thread attache.ThreadID) error {
 	c.sim.mu.Lock()
 	defer c.sim.mu.Unlock()
-	if c.topics[int64(thread)] == nil {
+	if c.in.Topics[int64(thread)] == nil {
 		return fmt.Errorf("chat %d has no topic %d", c.ID, thread)
 	}
-	c.dropTopic(int64(thread))
-	return nil
-}
-
-// dropTopic takes a topic's messages along, so replies to them find nothing.
-func (c *Chat) dropTopic(id int64) {
-	delete(c.topics, id)
-	for _, m := range c.messages {
-		if m.IsTopic && m.Thread == id {
-			m.deleted = true
-		}
-	}
+	c.in.DropTopic(int64(thread))
 	c.sim.change()
+	return nil
 }
 
 // SetStatus changes a user's standing and tells of it: "member" joins, "left" goes
@@ -376,46 +291,19 @@ func (c *Chat) dropTopic(id int64) {
 func (c *Chat) SetStatus(by, who *User, status string) {
 	c.sim.mu.Lock()
 	defer c.sim.mu.Unlock()
-	was := c.status(who)
-	m := c.members[who.ID]
-	if m == nil {
-		m = &member{user: who}
-		c.members[who.ID] = m
-	}
-	m.status = status
-	c.tellStanding(by, who, was, status)
-	if c.group() && present(was) != present(status) {
-		note := &message{by: by}
-		note.From = by.wire()
-		if present(status) {
-			note.NewMembers = []*wireUser{who.wire()}
+	was := c.in.Stand(by.in, who.in, status)
+	if c.in.Group() && world.Present(was) != world.Present(status) {
+		note := &world.Message{By: by.in}
+		note.From = by.in.Wire()
+		if world.Present(status) {
+			note.NewMembers = []*wire.User{who.in.Wire()}
 		} else {
-			note.LeftMember = who.wire()
+			note.LeftMember = who.in.Wire()
 		}
-		c.put(note)
-		c.sim.publish(note, false)
+		c.in.Put(note)
+		c.sim.world.Publish(note, false)
 	}
 	c.sim.change()
-}
-
-// tellStanding tells the bot concerned by my_chat_member, and by chat_member those
-// bots that are administrators and asked for it.
-func (c *Chat) tellStanding(by, who *User, was, now string) {
-	change := struct {
-		Chat wireChat        `json:"chat"`
-		From *wireUser       `json:"from"`
-		Date int64           `json:"date"`
-		Old  json.RawMessage `json:"old_chat_member"`
-		New  json.RawMessage `json:"new_chat_member"`
-	}{c.wire(), by.wire(), c.sim.now(), standing(who, was), standing(who, now)}
-	if who.bot != nil {
-		c.sim.tell(who, "my_chat_member", change)
-	}
-	for _, k := range c.sortedMembers() {
-		if k.user.bot != nil && k.user != who && c.admin(k.user) {
-			c.sim.tell(k.user, "chat_member", change)
-		}
-	}
 }
 
 // Migrate makes a supergroup of a group: members move, the number changes, both
@@ -423,19 +311,7 @@ func (c *Chat) tellStanding(by, who *User, was, now string) {
 func (c *Chat) Migrate() *Chat {
 	c.sim.mu.Lock()
 	defer c.sim.mu.Unlock()
-	to := c.sim.addChat(Chat{ID: -1000000000000 - attache.ChatID(c.sim.next()), Kind: supergroup, Title: c.Title}, 0)
-	for id, m := range c.members {
-		to.members[id] = &member{m.user, m.status}
-	}
-	owner := &wireUser{ID: 1087968824, IsBot: true, First: "Group", Username: "GroupAnonymousBot"}
-	gone, here := &message{}, &message{}
-	gone.From, gone.MigrateTo = owner, int64(to.ID)
-	here.From, here.MigrateFrom = owner, int64(c.ID)
-	c.put(gone)
-	to.put(here)
-	c.sim.publish(gone, false)
-	c.sim.publish(here, false)
-	c.movedTo = to
+	to := c.in.Migrate()
 	c.sim.change()
-	return to
+	return c.sim.handle(to)
 }

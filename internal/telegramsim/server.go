@@ -12,9 +12,11 @@
 // is gone or a person who blocked the bot is an ordinary refusal and is not among
 // them.
 //
-// Three packages below hold what needs no world: schema (the Bot API as data, and
-// the check of a call), format (entities and parse modes) and updates (one bot's
-// queue, with polls and webhooks).
+// What stands behind the face is in packages of its own: world (users, chats and messages,
+// and who is told of what), methods (what bots can do there), wire (how things look to
+// bots), schema (the Bot API as data, and the check of a call), format (entities and parse
+// modes) and updates (one bot's queue, with polls and webhooks). The world has one lock, which
+// is taken here and nowhere else; only a poll waits without it.
 package telegramsim
 
 import (
@@ -29,8 +31,10 @@ import (
 	"sync"
 	"time"
 
-	"attache/internal/telegramsim/format"
+	"attache/internal/telegramsim/methods"
 	"attache/internal/telegramsim/schema"
+	"attache/internal/telegramsim/updates"
+	"attache/internal/telegramsim/world"
 )
 
 // Options are the few knobs of a server. The zero value is good for tests.
@@ -47,8 +51,7 @@ type Options struct {
 type Server struct {
 	options  Options
 	api      *schema.API
-	detector *format.Detector
-	handlers map[string]handler
+	handlers map[string]methods.Handler
 	http     *http.Server
 	closed   chan struct{}
 	stop     sync.Once
@@ -57,41 +60,13 @@ type Server struct {
 	judge      sync.Mutex
 	violations []string
 
-	mu      sync.Mutex
-	users   map[int64]*User
-	bots    map[string]*User // by token
-	chats   map[chatKey]*Chat
-	files   map[string]*stored
-	queries map[string]*User // bots that a pressed button waits for, by query
-	faults  []*armed
-	calls   []*Call
-	last    int64 // source of numbers for users, chats, files and queries
+	mu     sync.Mutex // of everything below
+	world  *world.World
+	bots   map[string]*User      // by token
+	chats  map[*world.Chat]*Chat // handles of chats
+	faults []*armed
+	calls  []*Call
 }
-
-// handler answers one method under the server's lock.
-type handler func(*request) (any, error)
-
-// request is one call on its way through the server.
-type request struct {
-	bot    *User
-	method string // proper spelling
-	params schema.Params
-	chat   *Chat // the chat that chat_id names, nil when none does
-}
-
-// refusal is a Bot API error answer.
-type refusal struct {
-	code       int
-	text       string // description, with its "Bad Request: " prefix
-	retryAfter int    // seconds
-	migrateTo  int64
-}
-
-func (r *refusal) Error() string { return r.text }
-
-func badRequest(text string) error { return &refusal{code: 400, text: "Bad Request: " + text} }
-
-func forbidden(text string) error { return &refusal{code: 403, text: "Forbidden: " + text} }
 
 // New makes an empty world. It panics only when the embedded API description is
 // damaged, which a test of the schema package rules out.
@@ -106,12 +81,12 @@ func New(o Options) *Server {
 	if o.WebhookRetry == 0 {
 		o.WebhookRetry = 50 * time.Millisecond
 	}
-	s := &Server{
-		options: o, api: api, detector: format.NewDetector(), closed: make(chan struct{}),
-		users: map[int64]*User{}, bots: map[string]*User{}, chats: map[chatKey]*Chat{},
-		files: map[string]*stored{}, queries: map[string]*User{}, last: 1000,
-	}
-	s.handlers = s.methods()
+	s := &Server{options: o, api: api, closed: make(chan struct{}), bots: map[string]*User{}, chats: map[*world.Chat]*Chat{}}
+	s.world = world.New(world.Rules{Keep: o.Keep, Pace: o.Pace, BotsHear: o.BotsHear, Now: o.Now, Queue: updates.Options{
+		Keep: o.Keep, Retry: o.WebhookRetry, Now: o.Now, Changed: s.change,
+		Odd: func(what string) { s.violate("%s", what) },
+	}})
+	s.handlers = methods.Table(s.world, s.violate)
 	return s
 }
 
@@ -136,7 +111,7 @@ func (s *Server) Close() {
 		bots := slices.Collect(maps.Values(s.bots))
 		s.mu.Unlock()
 		for _, b := range bots {
-			b.bot.queue.Close()
+			b.in.Robot.Queue.Close()
 		}
 		if s.http != nil {
 			_ = s.http.Close()
@@ -153,14 +128,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rest, ok := strings.CutPrefix(r.URL.Path, "/bot")
 	token, name, cut := strings.Cut(rest, "/")
 	if !ok || !cut || !strings.Contains(token, ":") {
-		write(w, nil, &refusal{code: 404, text: "Not Found"})
+		write(w, nil, &methods.Refusal{Code: 404, Text: "Not Found"})
 		return
 	}
 	s.mu.Lock()
 	bot := s.bots[token]
 	s.mu.Unlock()
 	if bot == nil {
-		write(w, nil, &refusal{code: 401, text: "Unauthorized"})
+		write(w, nil, &methods.Refusal{Code: 401, Text: "Unauthorized"})
 		return
 	}
 	s.call(w, r, bot, name)
@@ -174,16 +149,16 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, bot *User, name st
 	method, known := s.api.Method(name)
 	if !known {
 		s.violate("%s called %s, which is no method", bot.Username, name)
-		write(w, nil, &refusal{code: 404, text: "Not Found: method not found"})
+		write(w, nil, &methods.Refusal{Code: 404, Text: "Not Found: method not found"})
 		return
 	}
 	params, err := schema.Read(r, maxBody)
-	req := &request{bot: bot, method: method.Name, params: params}
+	req := &methods.Request{Bot: bot.in, Method: method.Name, Params: params}
 	problem := err
 	if err != nil {
 		s.violate("%s %s: %v", bot.Username, method.Name, err)
-		problem = badRequest(err.Error())
-	} else if bad := method.Check(&req.params); len(bad) > 0 {
+		problem = methods.BadRequest(err.Error())
+	} else if bad := method.Check(&req.Params); len(bad) > 0 {
 		for _, p := range bad {
 			s.violate("%s %s: %s", bot.Username, method.Name, p.What)
 		}
@@ -197,7 +172,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, bot *User, name st
 	switch {
 	case problem != nil:
 	case method.Name == "getUpdates":
-		result, problem = s.getUpdates(r.Context(), req)
+		result, problem = methods.GetUpdates(r.Context(), req)
 	default:
 		result, problem = s.perform(req)
 	}
@@ -212,11 +187,11 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, bot *User, name st
 }
 
 // perform runs a method's handler under the lock and freezes its answer there.
-func (s *Server) perform(req *request) (json.RawMessage, error) {
-	run := s.handlers[req.method]
+func (s *Server) perform(req *methods.Request) (json.RawMessage, error) {
+	run := s.handlers[req.Method]
 	if run == nil {
-		s.violate("%s %s: the simulator does not simulate this method", req.bot.Username, req.method)
-		return nil, badRequest("method " + req.method + " is not simulated")
+		s.violate("%s %s: the simulator does not simulate this method", req.Bot.Username, req.Method)
+		return nil, methods.BadRequest("method " + req.Method + " is not simulated")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,7 +204,7 @@ func (s *Server) perform(req *request) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bindFiles(raw, req.bot), nil
+	return world.BindFiles(raw, req.Bot), nil
 }
 
 // wording turns a problem into the sentence Telegram uses, where bots may rely on
@@ -237,19 +212,19 @@ func (s *Server) perform(req *request) (json.RawMessage, error) {
 func wording(p schema.Problem) error {
 	switch {
 	case p.Param == "text" && (p.Rule == "required" || p.Rule == "min"):
-		return badRequest("message text is empty")
+		return methods.BadRequest("message text is empty")
 	case p.Param == "text" && p.Rule == "max":
-		return badRequest("message is too long")
+		return methods.BadRequest("message is too long")
 	case p.Param == "caption" && p.Rule == "max":
-		return badRequest("message caption is too long")
+		return methods.BadRequest("message caption is too long")
 	case p.Param == "chat_id" && p.Rule == "required":
-		return badRequest("chat_id is empty")
+		return methods.BadRequest("chat_id is empty")
 	case p.Param == "message_thread_id" && p.Rule == "prose":
-		return badRequest("message thread not found")
+		return methods.BadRequest("message thread not found")
 	case strings.HasSuffix(p.Param, "callback_data") && p.Rule == "max":
-		return badRequest("BUTTON_DATA_INVALID")
+		return methods.BadRequest("BUTTON_DATA_INVALID")
 	}
-	return badRequest(p.What)
+	return methods.BadRequest(p.What)
 }
 
 // write gives the Bot API's answer to a call.
@@ -259,12 +234,12 @@ func write(w http.ResponseWriter, result json.RawMessage, problem error) {
 		_, _ = w.Write(answer(result))
 		return
 	}
-	var no *refusal
+	var no *methods.Refusal
 	if !errors.As(problem, &no) {
-		no = &refusal{code: 500, text: "Internal Server Error: " + problem.Error()}
+		no = &methods.Refusal{Code: 500, Text: "Internal Server Error: " + problem.Error()}
 	}
-	w.WriteHeader(no.code)
-	_, _ = w.Write(no.body())
+	w.WriteHeader(no.Code)
+	_, _ = w.Write(body(no))
 }
 
 func answer(result json.RawMessage) []byte {
@@ -274,7 +249,7 @@ func answer(result json.RawMessage) []byte {
 	return append(body, '}')
 }
 
-func (r *refusal) body() []byte {
+func body(r *methods.Refusal) []byte {
 	type parameters struct {
 		MigrateTo  int64 `json:"migrate_to_chat_id,omitempty"`
 		RetryAfter int   `json:"retry_after,omitempty"`
@@ -284,9 +259,9 @@ func (r *refusal) body() []byte {
 		Code        int         `json:"error_code"`
 		Description string      `json:"description"`
 		Parameters  *parameters `json:"parameters,omitempty"`
-	}{Code: r.code, Description: r.text}
-	if r.migrateTo != 0 || r.retryAfter != 0 {
-		out.Parameters = &parameters{r.migrateTo, r.retryAfter}
+	}{Code: r.Code, Description: r.Text}
+	if r.MigrateTo != 0 || r.RetryAfter != 0 {
+		out.Parameters = &parameters{r.MigrateTo, r.RetryAfter}
 	}
 	body, err := json.Marshal(out)
 	if err != nil {
@@ -295,10 +270,20 @@ func (r *refusal) body() []byte {
 	return body
 }
 
-// next gives a number that was not given before.
-func (s *Server) next() int64 {
-	s.last++
-	return s.last
+// download serves /file/bot<token>/<path>.
+func (s *Server) download(w http.ResponseWriter, rest string) {
+	token, path, _ := strings.Cut(rest, "/")
+	s.mu.Lock()
+	defer s.mu.Unlock() // a loopback write of bytes that tests made is short enough for the lock
+	if s.bots[token] == nil {
+		write(w, nil, &methods.Refusal{Code: 401, Text: "Unauthorized"})
+		return
+	}
+	f := s.world.FileAt(path)
+	if f == nil {
+		write(w, nil, &methods.Refusal{Code: 404, Text: "Not Found"})
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	_, _ = w.Write(f.Data)
 }
-
-func (s *Server) now() int64 { return s.options.Now().Unix() }
