@@ -88,7 +88,7 @@ func (f *flags) ofDemo(w *demo.World) (*flags, error) {
 		own.Data = filepath.Join(demoFolder(), "attache-demo")
 	}
 	var err error
-	own.Brain, err = demoBrain(f.Brain, own.Data)
+	own.Brain, err = demoBrain(f, own.Data)
 	return &own, err
 }
 
@@ -101,11 +101,11 @@ func (s *started) demoPage(address string, b *brain.Holder, log *slog.Logger) de
 }
 
 // demoBrain gives the brain of the demo: the one that is named, or the example. A
-// folder that only has the default name is somebody's real brain, whose rules know
-// nobody of the demo.
-func demoBrain(named, data string) (string, error) {
-	if named != defaultBrain {
-		return named, nil
+// folder of the default name that nobody named is somebody's real brain, whose rules
+// know nobody of the demo.
+func demoBrain(f *flags, data string) (string, error) {
+	if !f.Unnamed {
+		return f.Brain, nil
 	}
 	return demo.Brain(data)
 }

@@ -33,7 +33,8 @@ type stdio struct {
 
 // flags are those that every command takes (interface § 1, § 2).
 type flags struct {
-	Brain       string `default:"brain" env:"ATTACHE_BRAIN" placeholder:"DIR" help:"The brain: the folder of files you write (${default})."`
+	Brain       string `env:"ATTACHE_BRAIN" placeholder:"DIR" help:"The brain: the folder of files you write (brain; in the demo the example)."`
+	Unnamed     bool   `kong:"-"` // nobody named the brain, so it is the default one
 	Data        string `env:"ATTACHE_DATA" placeholder:"DIR" help:"Where the program keeps its own things, the private Postgres among them (.attache inside the brain)."`
 	DatabaseURL string `name:"database-url" placeholder:"URL" help:"Your own Postgres, postgres://…; without it a private one is started in the data folder (env DATABASE_URL)."`
 	TelegramAPI string `name:"telegram-api-url" env:"TELEGRAM_API_URL" default:"https://api.telegram.org" placeholder:"URL" help:"The Bot API server (${default})."`
@@ -96,13 +97,19 @@ func runBy(ctx context.Context, clock heartbeat.Clock, args []string, io stdio) 
 			panic(r)
 		}
 	}()
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		args = []string{"--help"}
+	case len(args) == 1 && args[0] == "--version":
+		args = []string{"version"}
 	}
 	parsed, err := parser.Parse(joined(args))
 	if err != nil {
 		fmt.Fprintln(io.err, "attache:", wrongUsage(err))
 		return 2
+	}
+	if c.Unnamed = c.Brain == ""; c.Unnamed {
+		c.Brain = defaultBrain
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	if err := parsed.Run(&c.flags, io); err != nil {

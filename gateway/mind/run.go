@@ -22,7 +22,8 @@ var refusedWords string
 
 // last is what becomes of a run's last words.
 type last struct {
-	about    bool            // a tool of this turn said something with `about`
+	said     bool            // a tool of this turn said something
+	about    bool            // and did so with `about`
 	refusals int             // of its last words so far
 	origin   *attache.Origin // of what is posted
 	why      string          // why nothing is
@@ -70,6 +71,9 @@ func (th *thought) refuses(text string) (refusal string, again bool) {
 		return "", false
 	case task.Kind == "heartbeat" && text == nothing:
 		th.last.why = "it had nothing to say"
+		if th.last.said {
+			th.last.why = "it posted by its tools, and had nothing to add"
+		}
 		return nothing, false
 	}
 	pin := th.pin()
@@ -108,7 +112,11 @@ func (th *thought) spoke(c attache.Call, result string) {
 		About *attache.About `json:"about"`
 	}
 	sends := []string{"notification_send", "file_send", "voice_send"} // no other tool's `about` is one
-	if th.turn.Task != nil && slices.Contains(sends, c.Tool) && strings.Contains(result, `"ok":true`) && json.Unmarshal(c.Args, &args) == nil && args.About != nil {
+	if th.turn.Task == nil || !slices.Contains(sends, c.Tool) || !strings.Contains(result, `"ok":true`) {
+		return
+	}
+	th.last.said = true
+	if json.Unmarshal(c.Args, &args) == nil && args.About != nil {
 		th.last.about = true
 	}
 }

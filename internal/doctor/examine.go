@@ -66,7 +66,7 @@ func Examine(ctx context.Context, s Subject) []Finding {
 	}
 	wg.Wait()
 	all := append(slices.Concat(found...), s.Also...)
-	all = append(all, restart(s.Started, s.Brain)...)
+	all = append(all, Restart(s.Started, s.Brain)...)
 	return sorted(all)
 }
 

@@ -107,9 +107,9 @@ func capabilities(b *brain.Brain) []Finding {
 	return out
 }
 
-// restart finds what was edited since the program began and is read at its start
+// Restart finds what was edited since the program began and is read at its start
 // only (interface § 3).
-func restart(began, now *brain.Brain) []Finding {
+func Restart(began, now *brain.Brain) []Finding {
 	if began == nil || began == now {
 		return nil
 	}

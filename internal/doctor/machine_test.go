@@ -274,10 +274,10 @@ func TestRestart(t *testing.T) {
 note  Restart  constitution/MANIFEST.yaml:4:1: mcp was changed since the program began, and that is read at its start only; start it again
 note  Restart  constitution/access.yaml:1:1: bots were added or removed since the program began, and that is read at its start only; start it again
 `
-	if got := lines(restart(began, now)); got != want {
+	if got := lines(Restart(began, now)); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	if got := restart(nil, now); got != nil || restart(now, one(t, strings.Replace(twoRules, "nova", "vega", 1), "name: x\nmodels:\n  default: { model: m, baseUrl: 'http://x' }\nmcp: { files: { command: [x] } }\n")) != nil {
+	if got := Restart(nil, now); got != nil || Restart(now, one(t, strings.Replace(twoRules, "nova", "vega", 1), "name: x\nmodels:\n  default: { model: m, baseUrl: 'http://x' }\nmcp: { files: { command: [x] } }\n")) != nil {
 		t.Error(got)
 	}
 }

@@ -62,11 +62,11 @@ type sqlFile struct {
 // sqlHead is its frontmatter.
 type sqlHead struct {
 	brainfile.Lines
-	Description brainfile.Word `yaml:"description,required"`
-	Capability  brainfile.Word `yaml:"capability,required"`
+	Description brainfile.Word `yaml:"description,required" do:"add description: <what it does, and when to call it>"`
+	Capability  brainfile.Word `yaml:"capability,required" do:"add capability: <subject>:<right>, as in tickets:write; a role that lists it gets the tool"`
 	Risk        string         `yaml:"risk,required" oneof:"safe,moderate,dangerous"`
 	Args        brainfile.Node `yaml:"args"`
-	SQL         brainfile.Word `yaml:"sql,required"`
+	SQL         brainfile.Word `yaml:"sql,required" do:"add sql: <one statement>, with :name where an argument belongs"`
 	Grantable   bool           `yaml:"grantable"`
 }
 
@@ -89,10 +89,13 @@ func readSQLTool(f *brainfile.File) sqlFile {
 		statement, more = readStatement(f, head, args)
 		problems = append(problems, more...)
 	}
+	risk := attache.Risk(head.Risk)
+	if len(problems) == 0 && risk == attache.RiskSafe && !statement.Reads {
+		problems = append(problems, f.Wrong(head.SQL.Line, head.SQL.Col, "it may change rows, and risk is safe, which only reads", "write risk: moderate"))
+	}
 	if len(problems) > 0 {
 		return sqlFile{problems: problems}
 	}
-	risk := attache.Risk(head.Risk)
 	return sqlFile{
 		defaults: args.defaults,
 		tool: SQLTool{
@@ -103,7 +106,7 @@ func readSQLTool(f *brainfile.File) sqlFile {
 				Schema:      args.schema(),
 				Capability:  head.Capability.Text,
 				Risk:        risk,
-				Effects:     risk != attache.RiskSafe || !statement.Reads,
+				Effects:     risk != attache.RiskSafe,
 			},
 		},
 	}

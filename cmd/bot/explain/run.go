@@ -44,6 +44,9 @@ func (d *dryRun) run(name, text string) (*Answer, error) {
 
 // beat finds the beat of "heartbeat:ID".
 func (d *dryRun) beat(name string) (heartbeat.Beat, error) {
+	if beat := "heartbeat:" + name; slices.Contains(d.known("heartbeat"), beat) {
+		name = beat // a beat's bare id, as attache beats takes it
+	}
 	kind, id, _ := strings.Cut(name, ":")
 	known := d.known(kind)
 	switch {

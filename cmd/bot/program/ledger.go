@@ -20,6 +20,22 @@ func (p *Program) ledger() builtin.Ledger {
 		}}
 }
 
+// remember looks back over each window once, so that the first look of a person at a
+// month of turns is as quick as the next. What cannot be read now is read then.
+func (p *Program) remember(ctx context.Context) {
+	for _, window := range pages.Windows() {
+		edges, ok := p.edgesOf(window)
+		if !ok {
+			continue
+		}
+		_, contextsErr := p.lookback.Uses(ctx, edges, attache.Place{}, "")
+		_, callsErr := p.lookback.Calls(ctx, edges)
+		if err := errors.Join(contextsErr, callsErr); err != nil && ctx.Err() == nil {
+			p.log.Debug("what turns carried is not remembered yet", "why", window, "err", err)
+		}
+	}
+}
+
 // pinned reports whether a place is held to a key, or to none.
 func (p *Program) pinned(ctx context.Context, at attache.Place) (bool, error) {
 	pin := p.pin(ctx, p.brain.Current(), at)

@@ -50,7 +50,8 @@ type Program struct {
 	bots     []*bot
 	webhook  *updates.Webhook // for all of them
 	brain    *brain.Holder
-	began    *brain.Brain // what it began with: some of it is read at the start only
+	began    *brain.Brain    // what it began with: some of it is read at the start only
+	waiting  map[string]bool // edits that wait for the next start, as the log told them; of the watch alone
 	talks    *conversation.Store
 	origins  *origins.Store
 	ties     *access.Store // bindings that tools made
@@ -99,7 +100,7 @@ type Settings struct {
 // New prepares everything that can fail before a bot speaks. The database stays the
 // caller's: it is closed after Close.
 func New(ctx context.Context, s Settings) (*Program, error) {
-	p := &Program{s: s, log: s.Log, db: s.DB, brain: s.Brain, began: s.Brain.Current(), metrics: metrics.New()}
+	p := &Program{s: s, log: s.Log, db: s.DB, brain: s.Brain, began: s.Brain.Current(), metrics: metrics.New(), waiting: map[string]bool{}}
 	if err := p.prepare(ctx); err != nil {
 		p.Close()
 		return nil, err
@@ -234,6 +235,7 @@ func (p *Program) Run(ctx context.Context) error {
 				p.log.Error("HTTP ended", "err", err)
 			}
 		})
+		wg.Go(func() { p.remember(ctx) })
 		wg.Go(func() {
 			<-ctx.Done()
 			patience, cancel := context.WithTimeout(context.Background(), 3*time.Second)
@@ -245,6 +247,7 @@ func (p *Program) Run(ctx context.Context) error {
 		p.brain.Watch(ctx, func(b *brain.Brain) {
 			p.state.Allow(ctx, b)
 			p.beats.Changed()
+			p.waits(b)
 		})
 	})
 	wg.Go(func() { p.beats.Run(ctx) })
