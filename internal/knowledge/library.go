@@ -52,7 +52,7 @@ func (l *Library) index() {
 	}
 	for _, s := range l.packs {
 		for _, d := range s.Documents() {
-			full := s.full(d)
+			full := s.NameOf(d)
 			l.note(0, full, place{s, d})
 			if at := strings.ToLower(s.Name + "/" + d.Path); at != full {
 				l.note(0, at, place{s, d})
@@ -114,15 +114,15 @@ func (l *Library) known() (out []string) {
 	for _, s := range l.Packs() {
 		for _, d := range s.Documents() {
 			if !d.Private {
-				out = append(out, s.full(d))
+				out = append(out, s.NameOf(d))
 			}
 		}
 	}
 	return out
 }
 
-// full is the name of a document in the library.
-func (s *Shelf) full(d *ods.Document) string { return strings.ToLower(s.Name) + "/" + d.ID }
+// NameOf gives the name by which Find finds a document of a pack: <pack>/<id>.
+func (s *Shelf) NameOf(d *ods.Document) string { return strings.ToLower(s.Name) + "/" + d.ID }
 
 // selector is the name of a document as prompts select it.
 func (s *Shelf) selector(d *ods.Document) string {
@@ -153,7 +153,7 @@ func (l *Library) ReadingList(name string, o reading.Options) (*reading.List, er
 	if err != nil {
 		return nil, err
 	}
-	list.ID = shelf.full(entry)
+	list.ID = shelf.NameOf(entry)
 	list.Under(shelf.Name)
 	return list.Discreet(), nil
 }
@@ -180,6 +180,3 @@ func (l *Library) Problems() (out []attache.Problem) {
 	}
 	return out
 }
-
-// NameOf gives the name by which Find finds a document of a pack: <pack>/<id>.
-func (s *Shelf) NameOf(d *ods.Document) string { return s.full(d) }

@@ -57,7 +57,7 @@ func (l *Library) Search(query, pack string, most int) (hits []Hit, more int) {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.words, a.words), cmp.Compare(b.score, a.score), cmp.Compare(a.shelf.full(a.doc), b.shelf.full(b.doc)))
+		return cmp.Or(cmp.Compare(b.words, a.words), cmp.Compare(b.score, a.score), cmp.Compare(a.shelf.NameOf(a.doc), b.shelf.NameOf(b.doc)))
 	})
 	for _, f := range found[:min(len(found), most)] {
 		hits = append(hits, f.shelf.hit(f.doc, wanted))
@@ -66,7 +66,7 @@ func (l *Library) Search(query, pack string, most int) (hits []Hit, more int) {
 }
 
 func (s *Shelf) hit(d *ods.Document, wanted []string) Hit {
-	h := Hit{Name: s.full(d), Pack: s.Name, Title: d.Title, Summary: d.Summary, Profile: d.Profile}
+	h := Hit{Name: s.NameOf(d), Pack: s.Name, Title: d.Title, Summary: d.Summary, Profile: d.Profile}
 	for line := range strings.Lines(d.Body) {
 		if !strings.HasPrefix(line, "#") && slices.ContainsFunc(terms(line), func(t string) bool { return anyOf(wanted, t) }) {
 			h.Line = strings.TrimSpace(line)
