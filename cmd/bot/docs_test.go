@@ -24,7 +24,7 @@ import (
 	"attache/internal/views/sql"
 )
 
-// pages are the documents that a person meets, from the root of the repository.
+// docPages are the documents that a person meets, from the root of the repository.
 func docPages(t *testing.T) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob("../../docs/*.md")

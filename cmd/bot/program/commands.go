@@ -23,7 +23,7 @@ func everyones() []telegram.Command {
 	}
 }
 
-// owners are the commands that owners have besides.
+// ownersCommands are everyone's, and behind them those that only owners may use.
 func ownersCommands() []telegram.Command {
 	return append(everyones(), telegram.Command{Name: "doctor", Description: "What is wrong with the brain and the machine"})
 }

@@ -113,7 +113,7 @@ func httpAnswer(answer string) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
 }
 
-// batch is an answer with the updates of these ids.
+// batchOf is an answer with the updates of these ids.
 func batchOf(ids ...int64) string {
 	var parts []string
 	for _, id := range ids {
@@ -126,7 +126,7 @@ func refusedWith(code int, words string) string {
 	return fmt.Sprintf(`%d {"ok":false,"error_code":%d,"description":%q}`, code, code, words)
 }
 
-// poll runs a poller in a bubble of fake time for as long as span, and gives it
+// runPoll runs a poller in a bubble of fake time for as long as span, and gives it
 // back together with its log.
 func runPoll(t *testing.T, s *pollScript, inbox *memoryInbox, span time.Duration, check func(p *Poller, log string)) {
 	t.Helper()
