@@ -80,7 +80,7 @@ type MCPServer struct {
 // Model is one entry of `models:`. What is not given is the adapter's to choose.
 type Model struct {
 	brainfile.Lines
-	Model       string           `yaml:"model,required"` // the name that the server knows
+	Model       string           `yaml:"model,required" do:"add model: <the name that the server knows>"`
 	BaseURL     Setting          `yaml:"baseUrl"`
 	APIKey      Setting          `yaml:"apiKey"`
 	Fallback    []brainfile.Word `yaml:"fallback"`                          // names of other entries, in order

@@ -13,9 +13,9 @@ import (
 type head struct {
 	brainfile.Lines
 	Description string           `yaml:"description"`
-	Cron        brainfile.Word   `yaml:"cron,required"`
+	Cron        brainfile.Word   `yaml:"cron,required" do:"add cron: <minute hour day month weekday>, as in 0 9 * * 1-5"`
 	Timezone    brainfile.Word   `yaml:"timezone"`
-	Agent       brainfile.Word   `yaml:"agent,required"`
+	Agent       brainfile.Word   `yaml:"agent,required" do:"add agent: <role>, the name of its file without .agent.md"`
 	Place       brainfile.Node   `yaml:"place"`
 	Reach       []brainfile.Word `yaml:"reach"`
 	Hours       brainfile.Word   `yaml:"hours"`

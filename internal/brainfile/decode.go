@@ -5,7 +5,9 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,14 +25,16 @@ import (
 // (time.Duration: 1200ms, 2s, 7d), lists, mappings by name, a [Node] for its owner
 // to look at, or plain values (any). A field of type [Words] takes one text or a
 // list. Numbers and times are never negative. A pointer stays nil when the key is
-// not there.
+// not there. Where the advice on a required key that is missing would else be to add
+// it, a tag `do:"add agent: <role>"` says it better.
 func (n Node) Decode(into any) []attache.Problem {
 	d := decoder{}
 	v := reflect.ValueOf(into).Elem()
+	name := n.name()
 	if n.yaml == nil && v.Kind() == reflect.Struct {
-		d.record(n, v, "this")
+		d.record(n, v, name)
 	} else {
-		d.value(n, v, "this", "")
+		d.value(n, v, name, "")
 	}
 	slices.SortStableFunc(d.problems, func(a, b attache.Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
@@ -134,14 +138,14 @@ func fields(v reflect.Value, lines Lines, into map[string]field) map[string]fiel
 
 // record fills a struct. It goes on after each mistake, so that all are found.
 func (d *decoder) record(n Node, v reflect.Value, name string) {
+	lines, meant := Lines{}, map[string]bool{}
+	known := fields(v, lines, map[string]field{})
 	if !n.IsMap() {
-		d.noMap(n, name)
+		d.noMap(n, name, known)
 		return
 	}
 	pairs, problems := n.Pairs()
 	d.problems = append(d.problems, problems...)
-	lines, meant := Lines{}, map[string]bool{}
-	known := fields(v, lines, map[string]field{})
 	for _, p := range pairs {
 		f, ok := known[p.Key.Text]
 		switch {
@@ -155,13 +159,55 @@ func (d *decoder) record(n Node, v reflect.Value, name string) {
 	}
 	for _, name := range required(known) {
 		if lines[name] == 0 && !meant[name] {
-			d.wrong(n, fmt.Sprintf("the key %q is missing", name), "add it")
+			d.wrong(n, fmt.Sprintf("the key %q is missing", name), toAdd(name, known[name]))
 		}
 	}
 }
 
-func (d *decoder) noMap(n Node, name string) {
-	d.wrong(n, fmt.Sprintf("%s must be keys with values, not %s", name, n.kind()), "write it as key: value, one on a line")
+// toAdd is the advice on a required key that is missing: what its owner says, else
+// the words that it takes.
+func toAdd(name string, f field) string {
+	if do := f.tag.Get("do"); do != "" {
+		return do
+	}
+	words := strings.Split(f.tag.Get("oneof"), ",")
+	if last := len(words) - 1; last > 0 {
+		return "add " + name + ": " + strings.Join(words[:last], ", ") + " or " + words[last]
+	}
+	return "add it"
+}
+
+// noMap says that keys belong where something else stands; known are those keys. One
+// text, where one key must be given, was most likely meant as its value.
+func (d *decoder) noMap(n Node, name string, known map[string]field) {
+	do := "write it as key: value, one on a line"
+	word, isText := n.Text()
+	if must := required(known); isText && len(must) == 1 && word.Text == brief(word.Text) && word.Text != "" {
+		do = "{ " + must[0] + ": " + known[must[0]].written(word.Text) + " }"
+		if n.key != "" {
+			do = scalar(n.key) + ": " + do
+		}
+		do = "write it as " + do
+	}
+	d.wrong(n, fmt.Sprintf("%s must be keys with values, not %s", name, n.kind()), do)
+}
+
+// written gives a text as the value of the field.
+func (f field) written(text string) string {
+	if f.value.Kind() == reflect.Slice {
+		return "[" + scalar(text) + "]"
+	}
+	return scalar(text)
+}
+
+var bare = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]*$`)
+
+// scalar gives a text as YAML takes it anywhere.
+func scalar(text string) string {
+	if bare.MatchString(text) {
+		return text
+	}
+	return strconv.Quote(text)
 }
 
 // placed gives the value of a pair a place of its own: an empty value has none, so
@@ -170,7 +216,7 @@ func placed(p Pair) Node {
 	if p.Value.Empty() && p.Value.yaml != nil && p.Value.yaml.Value == "" {
 		at := *p.Value.yaml
 		at.Line, at.Column = p.Key.Line, p.Key.Col
-		return Node{file: p.Value.file, yaml: &at}
+		return Node{file: p.Value.file, yaml: &at, key: p.Key.Text}
 	}
 	return p.Value
 }
@@ -178,7 +224,7 @@ func placed(p Pair) Node {
 // table fills a map whose keys are texts.
 func (d *decoder) table(n Node, v reflect.Value, name string, tag reflect.StructTag) {
 	if !n.IsMap() {
-		d.noMap(n, name)
+		d.noMap(n, name, nil)
 		return
 	}
 	pairs, problems := n.Pairs()

@@ -106,6 +106,50 @@ func TestMistakes(t *testing.T) {
 	})
 }
 
+// The advice says the whole step: which words a missing key takes, or what its owner
+// says of it; and of one text that stands where keys belong, how it is written rightly
+// when there is only one key that it can be the value of.
+func TestAdviceSaysTheWholeStep(t *testing.T) {
+	type form struct {
+		Place struct {
+			Bot  string `yaml:"bot"`
+			Chat string `yaml:"chat,required" do:"add chat: <address>"`
+		} `yaml:"place"`
+		Servers map[string]struct {
+			Command []string `yaml:"command,required"`
+		} `yaml:"servers"`
+		Price struct {
+			In  float64 `yaml:"in,required"`
+			Out float64 `yaml:"out,required"`
+		} `yaml:"price"`
+		Tool struct {
+			Risk string `yaml:"risk,required" oneof:"safe,moderate,dangerous"`
+		} `yaml:"tool"`
+	}
+	for text, want := range map[string]string{
+		"place: tg:chat:-1001\n":                   `x.yaml:1:8: place must be keys with values, not "tg:chat:-1001"; write it as place: { chat: "tg:chat:-1001" }`,
+		"place: general\n":                         `x.yaml:1:8: place must be keys with values, not "general"; write it as place: { chat: general }`,
+		"place: ''\n":                              `x.yaml:1:8: place must be keys with values, not ""; write it as key: value, one on a line`,
+		"place: [a]\n":                             `x.yaml:1:8: place must be keys with values, not a list; write it as key: value, one on a line`,
+		"place: { bot: nova }\n":                   `x.yaml:1:8: the key "chat" is missing; add chat: <address>`,
+		"servers: { a: npx, \"b c\": 5 }\n":        `x.yaml:1:15: servers.a must be keys with values, not "npx"; write it as a: { command: [npx] }` + "\n" + `x.yaml:1:27: servers.b c must be keys with values, not "5"; write it as "b c": { command: ["5"] }`,
+		"price: 5\n":                               `x.yaml:1:8: price must be keys with values, not "5"; write it as key: value, one on a line`,
+		"tool: {}\n":                               `x.yaml:1:7: the key "risk" is missing; add risk: safe, moderate or dangerous`,
+		"place: " + strings.Repeat("a", 41) + "\n": `x.yaml:1:8: place must be keys with values, not "` + strings.Repeat("a", 39) + `…"; write it as key: value, one on a line`,
+	} {
+		node, _ := New("x.yaml", []byte(text)).YAML()
+		if got := archivetest.Sentences(node.Decode(&form{})); got != want+"\n" {
+			t.Errorf("%sgives %swant  %s", text, got, want)
+		}
+	}
+	place := form{}.Place
+	node, _ := New("x.yaml", []byte("place: 5\n")).YAML()
+	pairs, _ := node.Pairs()
+	if got := archivetest.Sentences(pairs[0].Value.Decode(&place)); !strings.Contains(got, `write it as place: { chat: "5" }`) {
+		t.Error(got)
+	}
+}
+
 func TestBytesThatAreNoText(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"latin1": {"name: a\nrole: caf\xe9\n", "x.yaml:2:10: the file is not UTF-8 text; save it as UTF-8\n"},

@@ -1,6 +1,7 @@
 package brainfile
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -14,7 +15,8 @@ import (
 type Node struct {
 	file *File
 	yaml *yaml.Node
-	top  bool // the whole of a YAML text
+	key  string // that it is the value of, "" for none
+	top  bool   // the whole of a YAML text
 }
 
 // Pair is one key of a mapping with its value.
@@ -95,7 +97,7 @@ func (n Node) Pairs() ([]Pair, []attache.Problem) {
 		return nil, nil
 	}
 	if n.yaml.Kind != yaml.MappingNode {
-		return nil, []attache.Problem{n.Wrong("this must be keys with values, not "+n.kind(), "write it as key: value, one on a line")}
+		return nil, []attache.Problem{n.Wrong(n.name()+" must be keys with values, not "+n.kind(), "write it as key: value, one on a line")}
 	}
 	var out []Pair
 	var problems []attache.Problem
@@ -112,10 +114,13 @@ func (n Node) Pairs() ([]Pair, []attache.Problem) {
 		default:
 			first[word.Text] = word.Line
 		}
-		out = append(out, Pair{word, Node{file: n.file, yaml: n.yaml.Content[i+1]}})
+		out = append(out, Pair{word, Node{file: n.file, yaml: n.yaml.Content[i+1], key: word.Text}})
 	}
 	return out, problems
 }
+
+// name is what messages call the value: its key, when it has one.
+func (n Node) name() string { return cmp.Or(brief(n.key), "this") }
 
 // kind says in a person's words what a value is.
 func (n Node) kind() string {

@@ -15,7 +15,7 @@ import (
 type keys struct {
 	brainfile.Lines
 	Description string          `yaml:"description"`
-	On          brainfile.Words `yaml:"on,required"`
+	On          brainfile.Words `yaml:"on,required" do:"add on: <event>, as in message, button or row:<table>"`
 	Where       brainfile.Node  `yaml:"where"`
 	Agent       brainfile.Word  `yaml:"agent"`
 	Place       brainfile.Node  `yaml:"place"`
@@ -35,7 +35,7 @@ type head struct {
 type entry struct {
 	keys
 	Reach  brainfile.Node `yaml:"reach"`
-	Prompt brainfile.Word `yaml:"prompt,required"`
+	Prompt brainfile.Word `yaml:"prompt,required" do:"add prompt: <what the role is to do>"`
 }
 
 // burst is the default of `batch`; longest is beyond what anybody waits for.
@@ -70,7 +70,7 @@ func parse(f *brainfile.File) parsed {
 	}
 	p.take(h.keys)
 	if strings.TrimSpace(front.Body) != "" && p.sheet.Missing("agent") {
-		p.sheet.Fail("agent", `the key "agent" is missing, and the hook has a body`, "name the role that works on it, without .agent.md, or take the body out")
+		p.sheet.Fail("agent", `the key "agent" is missing, and the hook has a body`, "add agent: <role>, the name of its file without .agent.md, or take the body out")
 	}
 	return p.close()
 }

@@ -81,7 +81,7 @@ func (p parsed) beside(tree *brainfile.Tree, frame Frame) parsed {
 	if tree.File(code) != nil {
 		p.scenario.Pipeline = code
 	} else if s.Missing("agent") {
-		s.Fail("", `the key "agent" is missing`, "name the role that works, without .agent.md, or write "+path.Base(code)+" beside this file")
+		s.Fail("", `the key "agent" is missing`, "add agent: <role>, the name of its file without .agent.md, or write "+path.Base(code)+" beside this file")
 	}
 	for _, n := range p.scenario.Hooks {
 		s.Problems = append(s.Problems, frame.Hook(n)...)

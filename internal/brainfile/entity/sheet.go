@@ -112,7 +112,7 @@ func (s *Sheet) Reach(list []brainfile.Word) attache.Reach {
 // placeHead is what stands below `place`.
 type placeHead struct {
 	Bot    brainfile.Word `yaml:"bot"`
-	Chat   brainfile.Word `yaml:"chat,required"`
+	Chat   brainfile.Word `yaml:"chat,required" do:"add chat: \"tg:chat:-100…\", the number that /doctor or the chats page shows"`
 	Thread brainfile.Word `yaml:"thread"`
 }
 
