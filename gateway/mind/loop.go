@@ -84,7 +84,8 @@ func (th *thought) request(ctx context.Context) (model.Request, error) {
 	parts.Budget = th.brain.Frame.Manifest.Sessions.HistoryTokens
 	assembled, cut := prompt.Assemble(parts)
 	if cut > 0 {
-		th.m.o.Log.Info("the oldest turns of a conversation are left out", "turn", th.turn.ID, "chat", th.turn.Place.Chat, "why", "sessions.historyTokens", "part", cut)
+		th.m.o.Log.Info("the oldest turns of a conversation are left out", "turn", th.turn.ID, "chat", th.turn.Place.Chat,
+			"why", fmt.Sprintf("%d entries; sessions.historyTokens is %d", cut, parts.Budget))
 		since := past[cut-1].Turn + 1
 		if cut < len(past) {
 			since = past[cut].Turn
