@@ -6,21 +6,19 @@ import (
 	"time"
 
 	"attache"
+	"attache/internal/brainfile"
 )
 
 // Zone is a time zone by its name in the IANA database.
 type Zone struct{ *time.Location }
 
-// UnmarshalText finds the zone; abbreviations and "Local" are none, since a brain
-// must mean the same on every machine.
+// UnmarshalText finds the zone.
 func (z *Zone) UnmarshalText(text []byte) error {
-	name := string(text)
-	loc, err := time.LoadLocation(name)
-	if err != nil || name == "" || name == "Local" {
-		return attache.Problem{What: "there is no time zone " + name, Do: "write a name such as Europe/Amsterdam or UTC"}
+	zone, err := brainfile.Zone(string(text))
+	if err == nil {
+		z.Location = zone
 	}
-	z.Location = loc
-	return nil
+	return err
 }
 
 // Setting is a text that may be kept outside the brain: `env:NAME` takes it from

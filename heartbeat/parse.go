@@ -1,8 +1,8 @@
 package heartbeat
 
 import (
+	"errors"
 	"strings"
-	"time"
 
 	"attache"
 	"attache/internal/brainfile"
@@ -61,9 +61,10 @@ func parse(f *brainfile.File) parsed {
 // schedule reads when the beat is due.
 func (p *parsed) schedule(h head) {
 	if h.Timezone.Line > 0 {
-		zone, err := time.LoadLocation(h.Timezone.Text)
-		if err != nil || h.Timezone.Text == "" || h.Timezone.Text == "Local" {
-			p.sheet.Fail("timezone", "there is no time zone "+entity.Brief(h.Timezone.Text), "write a name such as Europe/Amsterdam or UTC")
+		zone, err := brainfile.Zone(h.Timezone.Text)
+		var wrong attache.Problem
+		if errors.As(err, &wrong) {
+			p.sheet.Fail("timezone", wrong.What, wrong.Do)
 		}
 		p.beat.Zone = zone
 	}
