@@ -4,6 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 	"unique"
 )
 
@@ -19,11 +23,21 @@ type Problem struct {
 
 // Error gives "file:line:col: what; what to do".
 func (p Problem) Error() string {
-	s := fmt.Sprintf("%s:%d:%d: %s", p.File, max(p.Line, 1), max(p.Col, 1), p.What)
+	s := p.Where() + ": " + p.What
 	if p.Do != "" {
 		s += "; " + p.Do
 	}
 	return s
+}
+
+// Where gives "file:line:col". A file whose name has characters that do not show, such
+// as a line feed, is quoted, so that a problem stays on one line.
+func (p Problem) Where() string {
+	file := p.File
+	if strings.ContainsFunc(file, func(r rune) bool { return !unicode.IsPrint(r) }) || !utf8.ValidString(file) {
+		file = strconv.Quote(file)
+	}
+	return fmt.Sprintf("%s:%d:%d", file, max(p.Line, 1), max(p.Col, 1))
 }
 
 // ErrorKind tells code what to do about an Error.

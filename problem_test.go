@@ -67,3 +67,15 @@ func TestSecretsDoNotPrint(t *testing.T) {
 		t.Error("a secret without a value is no secret")
 	}
 }
+
+// A problem is one line, whatever the file is called.
+func TestAProblemIsOneLine(t *testing.T) {
+	for file, want := range map[string]string{
+		"a b/ü.md": "a b/ü.md:3:1: wrong; mend it", "a\nfail  b.md": `"a\nfail  b.md":3:1: wrong; mend it`,
+		"\x1b[2J.md": `"\x1b[2J.md":3:1: wrong; mend it`, "\xff.md": `"\xff.md":3:1: wrong; mend it`, "\u202e.md": `"\u202e.md":3:1: wrong; mend it`,
+	} {
+		if got := (attache.Problem{File: file, Line: 3, What: "wrong", Do: "mend it"}).Error(); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}

@@ -86,7 +86,7 @@ type gather struct {
 func (s *shelf) wrong(problems ...attache.Problem) { s.problems = append(s.problems, problems...) }
 
 // place names where a problem stands, for those who suffer from it elsewhere.
-func place(p attache.Problem) string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col) }
+func place(p attache.Problem) string { return p.Where() }
 
 // block takes up a text that others include.
 func (g *gather) block(f *brainfile.File) {

@@ -78,7 +78,7 @@ func (f Finding) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s  ", f.Level, f.Check)
 	if f.File != "" {
-		fmt.Fprintf(&b, "%s:%d:%d: ", f.File, f.Line, f.Col)
+		b.WriteString(attache.Problem{File: f.File, Line: f.Line, Col: f.Col}.Where() + ": ")
 	}
 	b.WriteString(f.What)
 	if f.Do != "" {

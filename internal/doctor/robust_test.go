@@ -126,3 +126,24 @@ func TestOfPlace(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A file whose name has a line feed does not make a second line of the report.
+func TestAFindingIsOneLine(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "features/a/x\nfail  y.agent.md", "---\nnonsense: 1\n---\n", "constitution/MANIFEST.yaml", "name: x\n")
+	b, problems := load(t, dir)
+	found := Files(b, problems)
+	if len(found) == 0 {
+		t.Fatal("nothing is found")
+	}
+	quoted := false
+	for _, f := range found {
+		quoted = quoted || strings.Contains(f.String(), `"features/a/x\nfail  y.agent.md":1:1: `)
+		if strings.Contains(f.String(), "\n") {
+			t.Errorf("two lines: %s", f)
+		}
+	}
+	if !quoted {
+		t.Errorf("the file is not named: %v", found)
+	}
+}

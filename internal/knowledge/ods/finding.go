@@ -28,7 +28,7 @@ type Finding struct {
 
 // Error gives the line of decisions § 8: path:line:col RULE level: what; what to do.
 func (f Finding) Error() string {
-	s := fmt.Sprintf("%s:%d:%d %s %s: %s", f.File, max(f.Line, 1), max(f.Col, 1), f.Rule, f.Level, f.What)
+	s := fmt.Sprintf("%s %s %s: %s", f.Where(), f.Rule, f.Level, f.What)
 	if f.Do != "" {
 		s += "; " + f.Do
 	}
