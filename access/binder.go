@@ -2,7 +2,6 @@ package access
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -189,23 +188,13 @@ func (b Binder) held(a Ask, ties []Tie) string {
 	for _, bot := range bots {
 		for _, thread := range b.threads(a, ties) {
 			at := attache.Place{Bot: bot, Chat: a.Chat, Thread: thread}
-			there := b.Keys(at, ties)
-			if at != a.From && !(within(own, there) && within(a.Pin.Bound, there)) {
+			there := attache.Pin{Bound: b.Keys(at, ties)}
+			if at != a.From && !((attache.Pin{Bound: own}).Within(there) && a.Pin.Within(there)) {
 				return "this place is held to its own keys, so from here only this place can be bound, and places that are held to the same; " + b.narrower(a, at)
 			}
 		}
 	}
 	return ""
-}
-
-// within reports whether what holds one place holds another to the same keys.
-func within(own, other map[attache.ContextID]attache.EntityKey) bool {
-	for id, key := range own {
-		if there, held := other[id]; !held || there != key {
-			return false
-		}
-	}
-	return true
 }
 
 // anyOther stands for every thread of a chat that no binding tells from the others.
@@ -249,12 +238,10 @@ func (b Binder) narrower(a Ask, beyond attache.Place) string {
 // and its key, "" where it is held to none. A context that does not load counts as
 // one with a key. It is empty where nothing is pinned.
 func (b Binder) Keys(at attache.Place, ties []Tie) map[attache.ContextID]attache.EntityKey {
-	keys := attache.NewPin(at.Bot, b.Bindings(at, ties)).Bound
-	maps.DeleteFunc(keys, func(id attache.ContextID, _ attache.EntityKey) bool {
+	return attache.NewPin(at.Bot, b.Bindings(at, ties)).Keyed(func(id attache.ContextID) bool {
 		fact, known := b.fact(id)
-		return known && !fact.Keyed()
-	})
-	return keys
+		return !known || fact.Keyed()
+	}).Bound
 }
 
 // Bindings gives every binding of a place, the file's and the tools'.

@@ -117,7 +117,7 @@ func TestNoAgentReachesFurtherThanItsKeys(t *testing.T) {
 			own := b.Keys(a.From, before)
 			for _, p := range everywhere() {
 				was, is := b.Keys(p, before), b.Keys(p, ties)
-				if !maps.Equal(was, is) && b.Ruled(p) && a.From.Chat != 0 && p != a.From && !within(own, was) {
+				if !maps.Equal(was, is) && b.Ruled(p) && a.From.Chat != 0 && p != a.From && !(attache.Pin{Bound: own}).Within(attache.Pin{Bound: was}) {
 					t.Fatalf("from %v, held to %v, %+v changed %v from %v to %v", a.From, own, a, p, was, is)
 				}
 				for _, s := range b.Policy.Bindings(p.Chat, p.Thread) {
