@@ -8,11 +8,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// alone is why a run's session opened, and why it ended: it is closed from the
+// alone is why the session of one turn opened, and why it ended: it is closed from the
 // beginning, so that no turn of its place goes on with it.
 const alone = "alone"
 
-// beginAlone tries once to begin a run: in a session of its own, without history,
+// beginAlone tries once to begin a turn in a session of its own: without history,
 // hearing no asides (decisions § 3.11).
 func (s *Store) beginAlone(ctx context.Context, o Opening) (Exchange, error) {
 	x, _, err := s.find(ctx, o)
@@ -27,7 +27,7 @@ func (s *Store) beginAlone(ctx context.Context, o Opening) (Exchange, error) {
 	var b pgx.Batch
 	o.queueEpoch(&b)
 	written := false
-	// Of two attempts at one run that meet here, the later one's session stays empty
+	// Of two attempts at one turn that meet here, the later one's session stays empty
 	// and Forget takes it away.
 	b.Queue(`
 		with own as (

@@ -59,7 +59,7 @@ type Opening struct {
 	Engine string
 	Key    string        // what the place is pinned to, in one canonical form; empty: nothing
 	Idle   time.Duration // a silence longer than this ends the session; 0: none does
-	Alone  bool          // a run: it has a session of its own, and leaves the place's as it is (decisions § 3.11)
+	Alone  bool          // a run (decisions § 3.11), or nobody knows the key: a session of its own, and the place's stays as it is
 	Epoch  Epoch
 
 	// Session makes the snapshot of a new session. It is called only when the turn
@@ -78,7 +78,7 @@ type Session struct {
 	Snapshot []byte
 	// Opened says why this turn opened it: first, when nothing came before in the
 	// place, or why the session before it ended: key, role, engine, idle, migrated, or
-	// what Reset was told; alone for a run's own. Empty: an earlier turn opened it.
+	// what Reset was told; alone for one that ends with its turn (Opening.Alone). Empty: an earlier turn opened it.
 	Opened string
 }
 
