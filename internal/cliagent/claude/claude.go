@@ -7,8 +7,8 @@
 // versions and is not looked at. Tools are offered by a server of the Model Context
 // Protocol on a port of this machine, under a path that nobody can guess.
 //
-// It was written against public documentation and is tested against a recorded
-// transcript; docs/cli-agents.md says what that means.
+// It was written against public documentation and is tested against a transcript that
+// was written from it; docs/cli-agents.md says what that means.
 package claude
 
 import (
