@@ -63,6 +63,7 @@ func (a *table) getChatAdministrators(req *Request) (any, error) {
 	return out, nil
 }
 
+// getChatMemberCount counts bots too, and the asker among them.
 func (a *table) getChatMemberCount(req *Request) (any, error) {
 	c, err := a.reach(req)
 	if err != nil {
@@ -134,6 +135,8 @@ func (a *table) createTopic(req *Request) (any, error) {
 	}{t.ID, t.Name, t.Color}, nil
 }
 
+// editTopic renames. Colours are for life, and icons are not simulated: without a name
+// there is nothing to do, which Telegram refuses.
 func (a *table) editTopic(req *Request) (any, error) {
 	c, t, err := a.topicOf(req)
 	if err != nil {
@@ -161,6 +164,7 @@ func (a *table) closeTopic(req *Request) (any, error) {
 	return true, nil
 }
 
+// deleteTopic takes the topic's messages along and tells nobody.
 func (a *table) deleteTopic(req *Request) (any, error) {
 	c, t, err := a.topicOf(req)
 	if err != nil {
@@ -186,6 +190,7 @@ func (a *table) setCommands(req *Request) (any, error) {
 	return true, nil
 }
 
+// getCommands has no scope to fall back on: a list that was never set is empty.
 func (a *table) getCommands(req *Request) (any, error) {
 	if list := req.Bot.Robot.Commands[commandKey(req)]; list != nil {
 		return list, nil

@@ -8,7 +8,8 @@ import (
 	"attache/internal/telegramsim/world"
 )
 
-// own finds the bot's post that an edit means.
+// own finds the bot's post that an edit means. Telegram has other words for one that is
+// not there than for one of somebody else's, and bots tell the two apart by them.
 func (a *table) own(req *Request) (*world.Message, error) {
 	c, err := a.reach(req)
 	if err != nil {
@@ -92,6 +93,8 @@ func (a *table) deleteMessage(req *Request) (any, error) {
 	return true, nil
 }
 
+// deleteMessages does what it may and says yes, as at Telegram: a bot that tidies up is
+// not stopped by what somebody has taken away before.
 func (a *table) deleteMessages(req *Request) (any, error) {
 	c, err := a.reach(req)
 	if err != nil {

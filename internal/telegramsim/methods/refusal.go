@@ -2,7 +2,8 @@ package methods
 
 import "strconv"
 
-// Refusal is a Bot API error answer.
+// Refusal is a Bot API error answer. The texts are Telegram's to the letter wherever a bot
+// may read them: some are all by which a client can know what happened.
 type Refusal struct {
 	Code       int
 	Text       string // description, with its "Bad Request: " prefix
@@ -24,4 +25,5 @@ func Flood(seconds int) error {
 	return &Refusal{Code: 429, Text: "Too Many Requests: retry after " + strconv.Itoa(seconds), RetryAfter: seconds}
 }
 
+// forbidden is the 403 of a chat that the bot has no place in any more.
 func forbidden(text string) error { return &Refusal{Code: 403, Text: "Forbidden: " + text} }

@@ -9,7 +9,8 @@ import (
 	"attache/internal/telegramsim/updates"
 )
 
-// allowed gives the call's allowed_updates, nil when it names none.
+// allowed gives the call's allowed_updates, nil when it names none: then the list of the
+// call before holds on, while an empty one means all kinds but those that must be named.
 func allowed(req *Request) (*[]string, error) {
 	if !req.Params.Has("allowed_updates") {
 		return nil, nil
@@ -54,6 +55,7 @@ func (a *table) setWebhook(req *Request) (any, error) {
 	return true, nil
 }
 
+// deleteWebhook lets polls in again.
 func (a *table) deleteWebhook(req *Request) (any, error) {
 	req.Bot.Robot.Queue.Unhook(req.Params.Bool("drop_pending_updates"))
 	return true, nil
