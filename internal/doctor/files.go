@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -87,10 +88,9 @@ func capabilities(b *brain.Brain) []Finding {
 	if len(b.Frame.Manifest.MCP) > 0 {
 		return nil
 	}
-	known := capabilityNames()
-	found, _ := tools.SQLTools(b.Tree, nil) // their mistakes are the brain's problems
-	for _, t := range found {
-		known = append(known, t.Tool.Capability)
+	known, readable := givenCapabilities(b.Tree)
+	if !readable {
+		return nil
 	}
 	var out []Finding
 	for _, r := range b.Frame.Roles {
@@ -101,10 +101,54 @@ func capabilities(b *brain.Brain) []Finding {
 			}
 			out = append(out, Finding{Level: Warn, Check: brainEntities,
 				What: fmt.Sprintf("no tool has the capability %s, so the role %s gains nothing by it", w.Text, r.ID),
-				Do:   brainfile.Suggest(w.Text, known, "take it out, or give it to a tool of a feature")}.at(r.Path, w.Line, w.Col))
+				Do:   nearCapability(w.Text, known)}.at(r.Path, w.Line, w.Col))
 		}
 	}
 	return out
+}
+
+var declares = regexp.MustCompile(`(?m)^capability:[ \t]*["']?([^\s"'#]+)`)
+
+// givenCapabilities lists the capabilities that there are, those of tools that do not
+// load among them: a role is not told of a mistake that is its tool's. readable is
+// false when such a tool does not say which one it has.
+func givenCapabilities(tree *brainfile.Tree) (known []string, readable bool) {
+	known = capabilityNames()
+	loads := map[string]bool{}
+	found, _ := tools.SQLTools(tree, nil) // their mistakes are the brain's problems
+	for _, t := range found {
+		loads[t.File] = true
+		known = append(known, t.Tool.Capability)
+	}
+	for f := range tree.Files() {
+		if ident, ok := brainfile.Identify(f.Path); !ok || ident.Kind != "tool" || loads[f.Path] {
+			continue
+		}
+		m := declares.FindStringSubmatch(f.Text)
+		if m == nil {
+			return nil, false
+		}
+		known = append(known, m[1])
+	}
+	return known, true
+}
+
+// nearCapability advises on a capability that no tool has. One of another subject was
+// never meant: tickets:write is no slip of the hand for access:write.
+func nearCapability(word string, known []string) string {
+	subject, _, _ := strings.Cut(word, ":")
+	same := slices.DeleteFunc(slices.Clone(known), func(k string) bool {
+		s, _, _ := strings.Cut(k, ":")
+		return brainfile.Nearest(subject, []string{s}) == ""
+	})
+	const other = "take it out, or give it to a tool of a feature"
+	if len(same) > 0 {
+		return brainfile.Suggest(word, same, other)
+	}
+	if brainfile.Nearest(word, known) != "" {
+		return other
+	}
+	return brainfile.Suggest(word, known, other)
 }
 
 // Restart finds what was edited since the program began and is read at its start
