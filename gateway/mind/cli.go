@@ -112,7 +112,11 @@ func (th *thought) consult(ctx context.Context, n int, input string, limits cons
 	if t.Turn == th.turn.ID && t.Part == n && t.Reply != nil {
 		return *t.Reply, nil // a crash came between the record and the journal
 	}
-	agent, err := th.m.o.Agents.Take(ctx, th.spec(t))
+	process, err := th.spec(t)
+	if err != nil {
+		return spoken{}, err
+	}
+	agent, err := th.m.o.Agents.Take(ctx, process)
 	if err != nil {
 		return spoken{}, err
 	}
@@ -141,11 +145,16 @@ func (th *thought) consult(ctx context.Context, n int, input string, limits cons
 	return got, err
 }
 
-// spec says which process the turn needs.
-func (th *thought) spec(t told) cliagent.Spec {
+// spec says which process the turn needs. There is none while nobody knows what the
+// place is held to: it would find the files of any key.
+func (th *thought) spec(t told) (cliagent.Spec, error) {
+	dir, ok := th.m.o.Folder(th.turn.Place, th.pin())
+	if !ok {
+		return cliagent.Spec{}, &attache.Error{Kind: attache.KindOutside, Say: "what this chat is bound to cannot be read now, and so not which files are its own; try again later"}
+	}
 	e := th.role.Engine
 	s := cliagent.Spec{
-		Key: th.talk.Session.ID, Place: th.turn.Place.String(), Command: e.Command, Dir: th.m.o.Folder(th.turn.Place), Idle: e.Idle,
+		Key: th.talk.Session.ID, Place: th.turn.Place.String(), Command: e.Command, Dir: dir, Idle: e.Idle,
 		System: th.talk.Epoch.Text + "\n\n" + string(th.talk.Session.Snapshot), Session: t.Agent,
 	}
 	if t.Turn != 0 {
@@ -154,7 +163,7 @@ func (th *thought) spec(t told) cliagent.Spec {
 	if th.alone() {
 		s.Place = "" // the place's own goes on beside it
 	}
-	return s
+	return s, nil
 }
 
 // partID names a part of a turn to an agent: the turn's number, and from the second

@@ -74,9 +74,9 @@ type Options struct {
 	// Draft begins a draft in a private chat; nil where there are none.
 	Draft func(p attache.Place, turn int64, f attache.Format) Draft
 	// Agents are the processes of roles that a CLI agent runs, and Folder is where one
-	// works for a place.
+	// works for a place that is held to something; false: it has no folder now.
 	Agents *cliagent.Pool
-	Folder func(p attache.Place) string
+	Folder func(p attache.Place, pin attache.Pin) (dir string, ok bool)
 	// Usage records one exchange with a model.
 	Usage func(ctx context.Context, x Exchange) error
 }

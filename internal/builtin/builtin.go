@@ -48,8 +48,8 @@ type Deps struct {
 	// send: one that names nothing carries the reach of its run.
 	Origin func(ctx context.Context, c attache.Call, to attache.Place, about attache.About) (o *attache.Origin, refusal string, err error)
 
-	// Files is the folder below which each place has one for its files, as
-	// nova/-1001/42; Brain is the brain's. Neither needs to be there.
+	// Files is the folder below which each place has one for its files, see Folder;
+	// Brain is the brain's. Neither needs to be there.
 	Files, Brain string
 
 	// Speak says words aloud, as Opus in Ogg. Its errors are *attache.Error.

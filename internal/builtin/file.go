@@ -51,7 +51,7 @@ func (d Deps) enclose(c attache.Call, args fileArgs) (out attache.Outgoing, why 
 	}
 	if args.Content != nil {
 		f.Data = []byte(*args.Content)
-	} else if f.Data, why = d.open(c.Place, args.Path); why != "" {
+	} else if f.Data, why = d.open(c, args.Path); why != "" {
 		return out, why
 	}
 	if len(f.Data) == 0 {

@@ -190,7 +190,7 @@ func TestNoPathLeadsOut(t *testing.T) {
 	inside := map[string]bool{"the report": true, "a,b": true, "the logo": true}
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"..", ".", "", "/", "assets", "deep", "er", "a.csv", "report.txt", "out", "up", "inner", "folder", "hosts", "logo.txt", "rules", "nova", "-1002", "secret.txt", "brain", "data"}), 1, 8).Draw(rt, "steps")
-		data, why := w.deps().open(attache.Place{Bot: "nova", Chat: -1001, Thread: 42}, strings.Join(steps, "/"))
+		data, why := w.deps().open(attache.Call{Place: attache.Place{Bot: "nova", Chat: -1001, Thread: 42}}, strings.Join(steps, "/"))
 		if why == "" && !inside[string(data)] {
 			rt.Fatalf("%q gives %q", steps, data)
 		}

@@ -25,15 +25,18 @@ const brainFolder = "assets"
 // open reads the file that a path names: assets/… of the brain, anything else from
 // the folder of the turn's place. What is not below one of the two is out of reach,
 // by whatever way: .., a link, or the name of a device.
-func (d Deps) open(place attache.Place, name string) (data []byte, why string) {
+func (d Deps) open(c attache.Call, name string) (data []byte, why string) {
 	if !filepath.IsLocal(name) {
 		return nil, fmt.Sprintf("the path %q leads out of the folders whose files can be sent; write assets/… of the brain, or a path below this place's own folder", name)
 	}
-	base, folder, name := d.Files, place.String(), path.Clean(filepath.ToSlash(name))
-	if rest, ok := strings.CutPrefix(name, brainFolder+"/"); ok {
+	base, folder, name := d.Files, Folder(c.Place, c.Pin), path.Clean(filepath.ToSlash(name))
+	switch rest, ok := strings.CutPrefix(name, brainFolder+"/"); {
+	case ok:
 		base, folder, name = d.Brain, brainFolder, rest
-	} else if place.Chat == 0 {
+	case c.Place.Chat == 0:
 		return nil, "this run has no place and so no folder of its own; only assets/… of the brain can be sent"
+	case folder == "":
+		return nil, "what this place is bound to could not be read, so neither is its folder; send assets/… of the brain, or try again in a later turn"
 	}
 	data, err := readBelow(base, folder, name)
 	var known *attache.Error

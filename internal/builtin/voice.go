@@ -57,7 +57,7 @@ func (d Deps) record(ctx context.Context, c attache.Call, args voiceArgs) (out a
 		}
 		f.Says = "[voice] " + text
 	default:
-		if f.Data, why = d.open(c.Place, args.Path); why != "" {
+		if f.Data, why = d.open(c, args.Path); why != "" {
 			return out, why
 		}
 		if !slices.Contains([]string{".ogg", ".oga", ".opus"}, strings.ToLower(path.Ext(args.Path))) || !opusInOgg(f.Data) {

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"attache"
+	"attache/internal/builtin"
 	"attache/internal/cliagent"
 )
 
@@ -12,5 +13,10 @@ func (p *Program) newAgents() *cliagent.Pool {
 	return cliagent.New(cliagent.Options{Env: p.s.Env, Secrets: p.s.Hidden, Log: p.log})
 }
 
-// folder is where an agent works for a place, and no other place's.
-func (p *Program) folder(at attache.Place) string { return filepath.Join(p.s.Files, at.String()) }
+// folder is where an agent works for a place that is held to what it is held to now,
+// and for no other: what file_send sends stands there too. False: nobody knows what the
+// place is held to.
+func (p *Program) folder(at attache.Place, pin attache.Pin) (dir string, ok bool) {
+	name := builtin.Folder(at, pin)
+	return filepath.Join(p.s.Files, name), name != ""
+}
