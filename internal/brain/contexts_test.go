@@ -2,9 +2,12 @@ package brain
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"attache"
 	"attache/contexts"
 )
 
@@ -109,5 +112,56 @@ func TestCatalogInTheStaticPrompt(t *testing.T) {
 	}
 	if epoch("---\ndescription: The ticket.\nentity: ticket id\nwhen: [ask]\n---\nX.\n") == full.ID {
 		t.Error("a description is")
+	}
+}
+
+// A rule that binds to a context which is not there is silent, in the log too, until its
+// file is there; one that does not load just now, is switched off or stands twice leaves
+// the rule, for it pins by its id. The text of access.yaml stays the same all along.
+//
+// rows H3, D14
+func TestRulesFallSilentWithTheContextsTheyBind(t *testing.T) {
+	dir := small(t)
+	write(t, dir, rules, "bots: { nova: { chats: { tg:chat:-1: { role: desk, people: everyone, contexts: { ticket: T-1 } } } } }\n",
+		"features/support/tickets.context.md", "---\nwhen: [chat]\n---\nX.\n")
+	h, log := open(t, dir)
+	state := func() string {
+		b := h.Current()
+		_, loads := b.Contexts.Fact("ticket")
+		bound := fmt.Sprint(b.Policy.Bindings(-1, 0))
+		return fmt.Sprintf("ruled %t, loads %t, pinned %t", b.Policy.For(attache.Place{Bot: "nova", Chat: -1}, "group").Ruled(), loads == "", strings.Contains(bound, "{ticket T-1 true"))
+	}
+	const silent = "ruled false, loads false, pinned true"
+	if got := state(); got != silent {
+		t.Error(got)
+	}
+	const slip = `there is no context \"ticket\"`
+	if said := log.take(); !strings.Contains(said, `why="constitution/access.yaml:1:82: `+slip+`; did you mean tickets?"`) {
+		t.Error(said)
+	}
+	const there, absent = "ruled true, loads true, pinned true", "ruled true, loads false, pinned true"
+	for _, edit := range []struct{ file, text, want string }{
+		{ticket, "---\nentity: ticket id\nwhen: [chat]\n---\nX.\n", there},
+		{ticket, "---\nentity: ticket id\nwhen: [caht]\n---\nX.\n", absent},
+		{ticket, "---\nentity: ticket id\nwhen: [chat]\n---\nX.\n", there},
+		{"features/other/ticket.context.md", "---\nwhen: [chat]\n---\nX.\n", absent},
+		{"features/other/ticket.context.md", "", there},
+		{"features/support/FEATURE.md", "---\nenabled: false\n---\n", "ruled false, loads false, pinned true"}, // so is its role
+		{"features/support/FEATURE.md", "---\nenabled: true\n---\n", there},
+		{ticket, "", silent},
+	} {
+		if edit.text != "" {
+			write(t, dir, edit.file, edit.text)
+		} else if err := os.Remove(filepath.Join(dir, edit.file)); err != nil {
+			t.Fatal(err)
+		}
+		h.Reload()
+		if got := state(); got != edit.want {
+			t.Errorf("%s %q: %s", edit.file, edit.text, got)
+		}
+	}
+	said := log.take()
+	if !strings.Contains(said, `msg="a mistake in the brain is mended" part=constitution/access.yaml why="`+slip) || strings.Count(said, slip) != 2 {
+		t.Error(said) // mended once, and made once more
 	}
 }
