@@ -141,7 +141,7 @@ func TestRunWithoutAModel(t *testing.T) {
 }
 
 func TestInitRefuses(t *testing.T) {
-	full := brainFiles(t, map[string]string{"mine.txt": "mine"})
+	full := brainFiles(t, map[string]string{".attache/state": "the bot's", "mine.txt": "mine"})
 	for _, c := range []struct {
 		name string
 		args []string
@@ -160,7 +160,7 @@ func TestInitRefuses(t *testing.T) {
 			}
 		})
 	}
-	if left, err := os.ReadDir(full); err != nil || len(left) != 1 {
+	if left, err := os.ReadDir(full); err != nil || len(left) != 2 {
 		t.Errorf("the folder holds %v now, %v", left, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -40,7 +41,10 @@ type entry struct {
 func Scan(dir string, folders []string, wanted func(path string) bool, last *Tree) (*Tree, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && isBrain("."):
+			return nil, fmt.Errorf("there is no brain at %s; this folder is one: --brain .", dir)
+		case errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Errorf("there is no brain at %s; give its folder with --brain, or make one with attache init", dir)
 		}
 		return nil, fmt.Errorf("the brain at %s is not readable: %s; give its folder with --brain", dir, reason(err))
@@ -55,6 +59,15 @@ func Scan(dir string, folders []string, wanted func(path string) bool, last *Tre
 	}
 	s.tree.seal()
 	return s.tree, nil
+}
+
+// isBrain reports whether a folder looks like a brain: a person who stands in it has
+// forgotten to say so.
+func isBrain(dir string) bool {
+	return slices.ContainsFunc([]string{"constitution/MANIFEST.yaml", "constitution/access.yaml", "features"}, func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name)))
+		return err == nil
+	})
 }
 
 type scan struct {

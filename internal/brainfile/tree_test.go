@@ -63,6 +63,21 @@ func TestScanOfNothing(t *testing.T) {
 	}
 }
 
+// Whoever stands in a brain and names none has forgotten to say so.
+func TestScanFromInsideABrain(t *testing.T) {
+	for _, inside := range []string{"constitution/access.yaml", "features/a/FEATURE.md"} {
+		dir := t.TempDir()
+		write(t, dir, inside, "")
+		t.Chdir(dir)
+		if _, err := Scan("brain", folders(), anything, nil); err == nil || err.Error() != "there is no brain at brain; this folder is one: --brain ." {
+			t.Error(err)
+		}
+		if _, err := Scan(".", folders(), anything, nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // No link leads out of the brain, by whatever way, and none is passed by silently.
 func TestLinksStayInside(t *testing.T) {
 	outside := t.TempDir()

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"attache"
@@ -71,7 +72,8 @@ func empty(dir string) error {
 	case err != nil:
 		return fmt.Errorf("%s cannot be used as a folder: %w; name another one", dir, err)
 	case len(entries) > 0:
-		return fmt.Errorf("%s is not empty (there is %s); name a new folder, so that nothing of yours is overwritten", dir, entries[0].Name())
+		seen := max(slices.IndexFunc(entries, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), ".") }), 0)
+		return fmt.Errorf("%s is not empty (there is %s); name a new folder, so that nothing of yours is overwritten", dir, entries[seen].Name())
 	}
 	return nil
 }

@@ -322,7 +322,8 @@ func TestStreamCarriesChanges(t *testing.T) {
 	w.mu.Lock()
 	w.bad = []attache.Problem{{File: "constitution/access.yaml", Line: 3, What: "there is no role x"}}
 	w.mu.Unlock()
-	if e = s.next(); !strings.Contains(e.Put["banner"], "access.yaml:3") {
+	if e = s.next(); !strings.Contains(e.Put["banner"], "access.yaml:3") ||
+		!strings.Contains(e.Put["banner"], "each mistake takes along only what it stands in (MANIFEST.yaml and an unreadable access.yaml keep their last good text)") {
 		t.Errorf("a mistake in a file changed %v", keys(e.Put))
 	}
 }
