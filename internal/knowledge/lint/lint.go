@@ -74,7 +74,9 @@ func (l *lint) say(f *brainfile.File, at brainfile.Word, rule string, level ods.
 	l.found = append(l.found, ods.Finding{Problem: f.Wrong(max(at.Line, 1), max(at.Col, 1), what, do), Rule: rule, Level: level})
 }
 
-// references tells of everything that a document names and that is not there.
+// references tells of everything that a document names and that is not there. A symbol of
+// code is looked for as text, in whatever language: that it is gone is worth a warning,
+// that it stands in a comment only is for people to see.
 func (l *lint) references(d *ods.Document) {
 	for _, list := range []struct {
 		refs []brainfile.Word
@@ -110,7 +112,8 @@ func (l *lint) references(d *ods.Document) {
 	}
 }
 
-// exists tells of a file that is not there, and gives the path of one that is.
+// exists tells of a file that is not there, and gives the path of one that is. root says
+// whether a path may count from the workspace too, as those of code and resources do.
 func (l *lint) exists(d *ods.Document, ref brainfile.Word, rule string, root bool) string {
 	at, why := l.Asset(d, ref.Text, root)
 	if why != "" {
@@ -153,7 +156,9 @@ func (l *lint) nearFile(d *ods.Document, ref string) string {
 	return "write its path from the folder of the document"
 }
 
-// ignores tells of rules that match nothing.
+// ignores tells of rules that match nothing. Documents often share a rule, so each is
+// tried once, and only if every one of its segments is the name of something: ten
+// thousand documents of a rule each would be a hundred million comparisons.
 func (l *lint) ignores(f *brainfile.File, rules []brainfile.Word) {
 	for _, rule := range rules {
 		hit, known := l.used[rule.Text]
@@ -168,7 +173,8 @@ func (l *lint) ignores(f *brainfile.File, rules []brainfile.Word) {
 	}
 }
 
-// rings tells of each way in which depends leads back to where it began.
+// rings tells of each way in which depends leads back to where it began. The finding
+// stands at the reference that closes the ring, one of those that may be taken out.
 func (l *lint) rings() {
 	for _, r := range l.Rings(l.Documents()) {
 		last := r.Docs[len(r.Docs)-1]

@@ -42,7 +42,9 @@ type Binding struct {
 	Path, Symbol brainfile.Word
 }
 
-// read is what a file says of itself, wherever its workspace has its root.
+// read is what a file says of itself, wherever its workspace has its root. The same file
+// is in the workspace of its pack and, when it is asked for by hand, in one that was read
+// from the folder: neither may be written into it.
 type read struct {
 	names                         References
 	title, summary, profile, body string
@@ -53,13 +55,19 @@ type read struct {
 	at                            *brainfile.File
 }
 
-// The words of ODS 0.1.
+// The words of ODS 0.1. They are functions, so that nobody can change them. Lists that
+// are shown to people keep the order of the specification.
 const noteProfile = "note"
 
+// engineKeys stand under ods and nowhere else: a key that a document puts at the top by
+// mistake is found by this list.
 func engineKeys() []string {
 	return []string{"profile", "status", "id", "share", "depends", "related", "resources", "code", "context"}
 }
 func contextKeys() []string { return []string{"max-depth", "load", "ignore"} }
+
+// policyKeys belong to ods.toml. In a document they would mean a policy of its own, which
+// there is not; custom_profiles is known in both spellings, as people write it.
 func policyKeys() []string {
 	return []string{"spec", "ignore", "packs", "specs", "custom_profiles", "custom-profiles"}
 }
@@ -82,6 +90,7 @@ func readFile(f *brainfile.File) *read {
 				for _, p := range problems {
 					r.found = append(r.found, Finding{p, "SYNTAX-001", LevelError})
 				}
+				// It may have been meant to be private, and nobody can tell any more.
 				r.broken, r.private = problems[0].What, true
 				return r
 			}

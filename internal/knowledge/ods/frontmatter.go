@@ -9,6 +9,11 @@ import (
 	"attache/internal/brainfile"
 )
 
+// A frontmatter is read as far as it can be: each key is judged alone, and one that is
+// wrong is a finding and no more, so that a slip in tags loses no dependency. There is
+// one exception. Where a slip may hide share: private, the document counts as private:
+// what was shown once cannot be taken back.
+
 // say notes a finding that stands at a word.
 func (r *read) say(rule string, level Level, at brainfile.Word, what, do string) {
 	r.found = append(r.found, Finding{r.at.Wrong(at.Line, at.Col, what, do), rule, level})
@@ -23,7 +28,9 @@ func (r *read) pairs(n brainfile.Node) []brainfile.Pair {
 	return pairs
 }
 
-// top reads the keys of the frontmatter. A key of another program is kept.
+// top reads the keys of the frontmatter. A key of another program is kept: the files are
+// read by editors and site generators too, and theirs is not ours to judge. An id at the
+// top is such a key, for several of them have one.
 func (r *read) top(n brainfile.Node) {
 	for _, p := range r.pairs(n) {
 		key := p.Key.Text
@@ -79,7 +86,8 @@ func (r *read) engine(n brainfile.Node, at brainfile.Word) {
 	}
 }
 
-// unknown tells of a key that has no effect under ods.
+// unknown tells of a key that has no effect under ods. Most of them are known words in
+// the wrong place, so the finding names the right one; only the rest gets the nearest name.
 func (r *read) unknown(key brainfile.Word, known []string, under string) {
 	switch {
 	case slices.Contains(universalKeys(), key.Text):
@@ -93,7 +101,8 @@ func (r *read) unknown(key brainfile.Word, known []string, under string) {
 	}
 }
 
-// ident takes an id of the document's own.
+// ident takes an id of the document's own. It is lower case from here on, as every other
+// name is: two disks that differ in their care for case must agree on what is the same.
 func (r *read) ident(p brainfile.Pair) {
 	word, ok := p.Value.Text()
 	word.Text = strings.ToLower(strings.TrimSpace(word.Text))
@@ -106,6 +115,8 @@ func (r *read) ident(p brainfile.Pair) {
 
 var identity = regexp.MustCompile(`^[\pL\pN_][\pL\pN_./ -]*$`)
 
+// ownProfile takes the profile as it is written, known or not: an unknown one is an error,
+// and showing another in its place would hide which.
 func (r *read) ownProfile(p brainfile.Pair) {
 	if word := r.text(p); word != "" {
 		r.profile = word
@@ -125,7 +136,8 @@ func (r *read) oneOf(p brainfile.Pair, rule string, words []string) string {
 	return word
 }
 
-// text takes one line of text.
+// text takes one line of text, white space in it as one space: a description that is
+// folded over several lines in YAML is one line in a list of documents.
 func (r *read) text(p brainfile.Pair) string {
 	word, ok := p.Value.Text()
 	if !ok {
@@ -156,7 +168,8 @@ func (r *read) texts(p brainfile.Pair) (out []brainfile.Word) {
 	return out
 }
 
-// context reads the bounds of the document's own reading list.
+// context reads the bounds of the document's own reading list. What is wrong in ignore
+// has a rule of its own, since a rule that is lost lets more be read and not less.
 func (r *read) context(p brainfile.Pair) {
 	if !p.Value.IsMap() {
 		r.say("KEY-002", LevelError, p.Key, "context must be keys with values", "write max-depth, load and ignore below it, indented")
@@ -196,7 +209,8 @@ func (r *read) assets(p brainfile.Pair) (out []brainfile.Word) {
 	return out
 }
 
-// bindings takes the entries of code.
+// bindings takes the entries of code. One that names a line is left out of everything
+// that follows: whether the file is there is no question while its name is wrong.
 func (r *read) bindings(p brainfile.Pair) (out []Binding) {
 	for _, n := range r.entries(p) {
 		var b Binding
@@ -221,6 +235,7 @@ func (r *read) bindings(p brainfile.Pair) (out []Binding) {
 
 var lineNumber = regexp.MustCompile(`(:L?\d+(-L?\d+)?|#L\d+(-L?\d+)?)$`)
 
+// entries gives the entries of a list; what is no list has none.
 func (r *read) entries(p brainfile.Pair) []brainfile.Node {
 	items, ok := p.Value.Items()
 	if !ok {

@@ -10,7 +10,9 @@ import (
 )
 
 // readMarker reads ods.toml. It knows two keys, `spec` and `ignore` (decisions § 8),
-// each also in the form of a table: [spec] with version, [ignore] with paths.
+// each also in the form of a table: [spec] with version, [ignore] with paths. Rules are
+// taken even when other lines are wrong, since a rule that is lost lets more be read. An
+// error here (WS-002) is one of the few that a brain tells of, for the same reason.
 func (w *Workspace) readMarker() {
 	say := func(line int, what, do string) {
 		w.found = append(w.found, Finding{w.marker.Wrong(line, 1, what, do), "WS-002", LevelError})
@@ -64,7 +66,8 @@ type setting struct {
 
 // toml reads the part of TOML that two keys need: tables, texts in quotes and lists
 // of them, which may go over several lines. What it does not know is a setting with
-// what is wrong, never a guess.
+// what is wrong, never a guess. A whole TOML reader would be a library for two keys, and
+// would not give the line of each.
 func toml(text string) (out []setting) {
 	table := ""
 	lines := strings.Split(text, "\n")
@@ -101,7 +104,8 @@ func toml(text string) (out []setting) {
 
 var number = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
 
-// take reads a value. A version may be written as a number.
+// take reads a value. A version may be written as a number, for spec = 0.1 is what many
+// write first and it can mean nothing else; a path may not.
 func (s *setting) take(value string) {
 	inside, opens := strings.CutPrefix(value, "[")
 	if s.list = opens; opens {
@@ -131,7 +135,9 @@ func (s *setting) take(value string) {
 	}
 }
 
-// quoted takes a text in quotes off the front.
+// quoted takes a text in quotes off the front. Of the escapes only those of the quote and
+// of the backslash are known, as no path needs another; a text with any other is refused,
+// because half of an escape would be a path that somebody might have.
 func quoted(s string) (text, rest string, ok bool) {
 	if s == "" || s[0] != '"' && s[0] != '\'' {
 		return "", "", false

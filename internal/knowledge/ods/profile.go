@@ -9,7 +9,8 @@ import (
 )
 
 // profiles gives the standard shapes of ODS with the sections that each should have,
-// as headings of the second or third level.
+// as headings of the second or third level. A section that is missing is a warning and no
+// more: a profile is what to think of, and a draft has a right to be one.
 func profiles() map[string][]string {
 	return map[string][]string{
 		"note": nil, "faq": nil,
@@ -29,6 +30,7 @@ func profiles() map[string][]string {
 	}
 }
 
+// profileNames gives them in order, so that a suggestion is the same each time.
 func profileNames() []string { return slices.Sorted(maps.Keys(profiles())) }
 
 // shape tells which sections of its profile a document has not. One sentence names

@@ -13,7 +13,10 @@ import (
 
 // Resolve gives the document that a reference of another one means, or why there is
 // none. What ends in .md is a path from the document's folder, then from the root,
-// then an id; anything else is an id, then such a path with .md added.
+// then an id; anything else is an id, then such a path with .md added. The first of these
+// that finds anything decides: were it to go on after several, a reference would change
+// its meaning when a file far away is added. When one finds several documents, they are
+// named and none of them is meant.
 func (w *Workspace) Resolve(from *Document, ref string) (*Document, string) {
 	ref = strings.TrimSpace(ref)
 	if paths.Absolute(ref) {
@@ -50,6 +53,7 @@ func (w *Workspace) at(p string) func() []*Document {
 	}
 }
 
+// of finds by id. All that have it are given, since which one was meant nobody knows.
 func (w *Workspace) of(id string) func() []*Document {
 	return func() []*Document { return w.byID[id] }
 }
@@ -71,7 +75,9 @@ func several(docs []*Document) string {
 }
 
 // Asset gives the file that a reference to another file means, or why there is none.
-// It counts from the document's folder, and with root then from the workspace's.
+// It counts from the document's folder, and with root then from the workspace's. The text
+// is judged before the disk is asked, and the disk still has the last word: a link inside
+// the folder may lead out of it.
 func (w *Workspace) Asset(from *Document, ref string, root bool) (at, why string) {
 	ref = strings.TrimSpace(ref)
 	if paths.Absolute(ref) {
@@ -127,6 +133,7 @@ func (w *Workspace) Find(query string) (*Document, error) {
 	return nil, &attache.Error{Kind: attache.KindNotFound, Say: fmt.Sprintf("there is no document %q%s", query, w.Nearest(lower))}
 }
 
+// filter gives the documents that are wanted, by path.
 func (w *Workspace) filter(keep func(*Document) bool) (out []*Document) {
 	for _, d := range w.docs {
 		if keep(d) {

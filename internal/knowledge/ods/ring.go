@@ -22,7 +22,9 @@ func (r Ring) String() string {
 }
 
 // Rings goes through documents in their order, along depends as declared, and gives a
-// ring for each reference that leads back to a document on the way.
+// ring for each reference that leads back to a document on the way. References to
+// documents that are not among them end there. A ring is no obstacle to reading: the
+// reference that closes it is left out of the order, and people are told.
 func (w *Workspace) Rings(docs []*Document) []Ring {
 	s := search{w: w, in: map[*Document]bool{}, state: map[*Document]int{}}
 	for _, d := range docs {

@@ -33,7 +33,8 @@ const (
 	outside // a link that leaves the workspace
 )
 
-// pack is a folder of a brain's tree.
+// pack is a folder of a brain's tree. The tree was read as a whole before, so
+// a list made from it is of one version of the brain, whatever happens on disk meanwhile.
 type pack struct {
 	folder string
 	files  map[string]*brainfile.File
@@ -77,7 +78,8 @@ func (p pack) kind(name string) kind {
 
 func (p pack) file(name string) *brainfile.File { return p.files[name] }
 
-// folder is a file system, such as that of an os.Root.
+// folder is a file system, such as that of an os.Root. Its files are read when they are
+// asked for: a folder on disk may hold anything beside its documents.
 type folder struct{ fs.FS }
 
 // maxFile is read of a file at most: what is longer is refused by brainfile.
@@ -125,6 +127,8 @@ func (f folder) list() (found []string, problems []attache.Problem) {
 	return found, problems
 }
 
+// kind looks at what stands at a path without opening it. An error that is not known is
+// taken for a link that leads out: an os.Root tells of those by errors without a name.
 func (f folder) kind(name string) kind {
 	info, err := fs.Stat(f.FS, name)
 	switch {

@@ -47,7 +47,9 @@ func Read(files fs.FS, pack bool) *Workspace {
 // (decisions § 4).
 func Pack(tree *brainfile.Tree, folder string) *Workspace { return open(packOf(tree, folder)) }
 
-// open reads the documents of a source.
+// open reads the documents of a source. Those that ods.toml ignores are read as well:
+// a reading list must know that one is private although a rule hides it, and says of a
+// reference to it that it is ignored and not that it is missing.
 func open(src source) *Workspace {
 	w := &Workspace{src: src, exact: map[string]*Document{}, folded: map[string][]*Document{}, byID: map[string][]*Document{}}
 	var problems []attache.Problem
@@ -122,6 +124,7 @@ func documents(src source, at []string) []*Document {
 	return out
 }
 
+// document makes the document of a path from what its file says of itself.
 func document(src source, at string) *Document {
 	f := src.file(at)
 	r := readFile(f)

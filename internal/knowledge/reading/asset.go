@@ -25,7 +25,8 @@ func (k *walk) others() {
 	}
 }
 
-// asset takes in a file that load or code names.
+// asset takes in a file that load or code names. A document that load names is taken as
+// a document, with all that keeps one out; as code it is a file, but no way around that.
 func (k *walk) asset(ref brainfile.Word, why Why) {
 	if why == whyLoad && paths.IsDocument(ref.Text) {
 		k.follow(k.entry, ref, why, 0)

@@ -42,6 +42,7 @@ func (k *walk) admit() error {
 	return nil
 }
 
+// each offers room to some of the picks, in the order in which they were found.
 func (k *walk) each(which func(*pick) bool, take func(*pick) bool) {
 	for _, p := range k.picks {
 		if which(p) {
@@ -73,12 +74,15 @@ func (k *walk) deeper(take func(*pick) bool) {
 	}
 }
 
-// needed reports whether something that is in the list depends on it.
+// needed reports whether something that is in the list depends on it: what explains a
+// document that is not there would cost room and explain nothing.
 func (p *pick) needed() bool {
 	return slices.ContainsFunc(p.parent, func(q *pick) bool { return q.in })
 }
 
-// finish puts what was admitted in order and names the rest.
+// finish puts what was admitted in order and names the rest. Rings are looked for among
+// all that was found, also what has no room, so that a warning does not come and go with
+// the limit.
 func (k *walk) finish() *List {
 	out := &List{ID: k.entry.ID}
 	var docs []*ods.Document
@@ -105,7 +109,8 @@ func (k *walk) finish() *List {
 }
 
 // remaining lists what is not in: what had no room, and of what was left out on the
-// way all that nothing else brought.
+// way all that nothing else brought. What is too far away is measured here, so that a
+// person sees what a deeper list would take; what is barred is nobody's to measure.
 func (k *walk) remaining() []Left {
 	var out []Left
 	for _, p := range k.picks {

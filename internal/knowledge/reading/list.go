@@ -167,6 +167,7 @@ type walk struct {
 	said  map[[2]string]bool // path and reason of each that is left
 }
 
+// add takes a file in, for the first thing that brings it.
 func (k *walk) add(p *pick) *pick {
 	k.known[p.path] = p
 	k.picks = append(k.picks, p)
@@ -181,7 +182,8 @@ func (k *walk) leave(l Left) {
 	}
 }
 
-// barred says why a document may not be in the list, "" when it may.
+// barred says why a document may not be in the list, "" when it may. A rule comes first:
+// what is ignored is told apart from what is secret, and the rule is no secret.
 func (k *walk) barred(d *ods.Document) (Why, string) {
 	rule := paths.Ignored(k.rules, d.Path)
 	switch trouble := d.File.Trouble; {
@@ -227,7 +229,8 @@ func unfound(from *ods.Document, ref brainfile.Word, wrong string) Left {
 // defaultDepth is that of ODS 0.1.
 const defaultDepth = 2
 
-// depth gives how many steps along depends are followed.
+// depth gives how many steps along depends are followed: who asks has the last word, for
+// the bound is there for the reader's room.
 func (k *walk) depth() int {
 	switch {
 	case k.MaxDepth != nil:

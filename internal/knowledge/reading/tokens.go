@@ -53,6 +53,8 @@ func ahead(text string) int {
 // size is the number of tokens of a file's content, counted once while its text stays.
 type size int
 
+// tokensOf counts at the first time that somebody asks. Most lists have no limit, or most
+// files no part in one, and counting is what takes longest.
 func tokensOf(f *brainfile.File) int {
 	text := content(f) // before, because it asks the same file for something else
 	return int(brainfile.Once(f, func(*brainfile.File) size { return size(count(text)) }))
