@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"attache/internal/cliagent/agenttest"
@@ -46,6 +48,14 @@ func (p *play) filled(text string) string {
 		agenttest.Install(p.t, p.agent, p.walk.agent...)
 	}
 	return strings.ReplaceAll(text, "$AGENT", p.agent+"/agent")
+}
+
+// orphan notes the agent's process that lived when the program was killed: Linux kills
+// it too, before or after it has seen the end of its input, and others do not.
+func (p *play) orphan() {
+	if all, _ := filepath.Glob(filepath.Join(p.agent, "process-*")); p.agent != "" {
+		p.orphans = append(p.orphans, strconv.Itoa(len(all)))
+	}
 }
 
 // told tells what the scripted agent was told: by which of its processes, and of each
@@ -99,6 +109,9 @@ func (p *play) told() string {
 			p.operations(&out, m.Context)
 			fmt.Fprintf(&out, "  %s\n", hang(p.plain(m.Content)))
 		case "":
+			if slices.Contains(p.orphans, process) {
+				continue
+			}
 			fmt.Fprintf(&out, "process %s ends\n", process)
 		}
 	}

@@ -26,15 +26,16 @@ const patience = 30 * time.Second
 // play is a walk being performed: a Telegram, a scripted model, a database and the
 // program between them.
 type play struct {
-	t     testing.TB
-	walk  *walk
-	sim   *telegramsim.Server
-	url   string
-	dsn   string
-	db    *store.DB
-	model *scripted
-	brain string // its folder
-	agent string // the folder of the scripted agent; "" when the brain names none
+	t       testing.TB
+	walk    *walk
+	sim     *telegramsim.Server
+	url     string
+	dsn     string
+	db      *store.DB
+	model   *scripted
+	brain   string   // its folder
+	agent   string   // the folder of the scripted agent; "" when the brain names none
+	orphans []string // the numbers of its processes whose program was killed
 
 	users    map[string]*telegramsim.User
 	bots     []*telegramsim.User
@@ -152,6 +153,9 @@ func (p *play) start(dieAt string) error {
 	if p.life != nil {
 		return errors.New("the program runs already")
 	}
+	if p.doomed {
+		p.orphan() // the program before this one is dead
+	}
 	p.doomed = dieAt != ""
 	args := append([]string{"run", "--listen", "off", "--log", "json,debug"}, p.where()...)
 	if p.walk.kills > 0 {
@@ -209,7 +213,7 @@ func (p *play) kill() error {
 		return errors.New("the program does not run")
 	}
 	p.life.kill()
-	p.life = nil
+	p.life, p.doomed = nil, true
 	return nil
 }
 
