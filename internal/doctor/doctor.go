@@ -53,12 +53,13 @@ const (
 	contextCode     = "Feature context code"
 	chatAccess      = "Chat access"
 	featureContexts = "Feature contexts"
+	sqlTools        = "SQL tools"
 )
 
 // headings lists every heading in the order of the report.
 func headings() []string {
 	return []string{brainEntities, contextCode, chatAccess, featureContexts,
-		"Agent state", "Models", "Telegram", "Secrets", "Database", "Clock", "Disk", "Deliveries", "Turns", "Heartbeats", "Updates", "Restart"}
+		"Agent state", sqlTools, "Models", "Telegram", "Secrets", "Database", "Clock", "Disk", "Deliveries", "Turns", "Heartbeats", "Updates", "Restart"}
 }
 
 // ofProblem makes a failed check of a problem that a loader found.

@@ -5,13 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"attache"
@@ -127,7 +124,7 @@ func (e *Executor) Run(ctx context.Context, s sql.Statement, args map[string]any
 	if err != nil {
 		return Outcome{}, err
 	}
-	x := execution{e: e, s: s, values: values, readOnly: readOnly, rows: rows, zone: zone, oids: make([]uint32, len(s.Params))}
+	x := execution{e: e, s: s, values: values, readOnly: readOnly, rows: rows, zone: zone, types: typesOf(values)}
 	out, err := x.run(ctx)
 	if code(err) == noRight && e.grant(ctx) == nil {
 		out, err = x.run(ctx) // a table that is younger than the grants; the first run was undone
@@ -138,30 +135,19 @@ func (e *Executor) Run(ctx context.Context, s sql.Statement, args map[string]any
 	return out, nil
 }
 
-// Check prepares a statement without running it, for the doctor: the error is an
-// *attache.Error that names a table or a column which does not exist. args holds a
-// value of the right kind for each parameter, any one.
-func (e *Executor) Check(ctx context.Context, s sql.Statement, args map[string]any) error {
+// Types gives the types of a statement's parameters before Postgres has said anything
+// of them; args holds a value of the right kind for each, any one.
+func Types(s sql.Statement, args map[string]any) (sql.Types, error) {
 	values, err := bind(s, args)
-	if err == nil {
-		err = e.grant(ctx)
+	return typesOf(values), err
+}
+
+func typesOf(values []value) sql.Types {
+	own := make([]uint32, len(values))
+	for i, v := range values {
+		own[i] = v.oid()
 	}
-	if err != nil {
-		return err
-	}
-	x := execution{e: e, s: s, values: values, readOnly: true, zone: "UTC", oids: make([]uint32, len(s.Params))}
-	conn, err := e.login.acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release()
-	_, err = x.prepare(ctx, conn.Conn().PgConn())
-	x.close(ctx, conn.Conn().PgConn())
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) {
-		return &attache.Error{Kind: attache.KindUsage, Say: refused.Message, Cause: err}
-	}
-	return err
+	return sql.NewTypes(own)
 }
 
 // execution is one Run under way.
@@ -172,7 +158,7 @@ type execution struct {
 	readOnly bool
 	rows     int
 	zone     string
-	oids     []uint32 // types of parameters that Postgres could not tell by itself
+	types    sql.Types
 }
 
 // run goes through the transaction once.
@@ -209,10 +195,8 @@ func (x *execution) run(ctx context.Context) (Outcome, error) {
 	return out, answers[0].err // of a constraint that is checked at the end
 }
 
-// prepare opens the transaction and has the statement parsed. Where Postgres finds
-// no type for a parameter, as in ":x is null", its value says it; where it finds
-// one that fits nothing, as in "id = any(array[:a, :b])", those of numbers and
-// truths do.
+// prepare opens the transaction and has the statement parsed, again as long as the
+// types of its parameters may be at fault.
 func (x *execution) prepare(ctx context.Context, conn *pgconn.PgConn) (*pgconn.StatementDescription, error) {
 	begin := `begin isolation level read committed read write`
 	if x.readOnly {
@@ -226,34 +210,12 @@ func (x *execution) prepare(ctx context.Context, conn *pgconn.PgConn) (*pgconn.S
 		if err != nil {
 			return nil, err
 		}
-		prepared, err := conn.Prepare(ctx, "tool", x.s.SQL, x.oids)
-		if err == nil || !x.retype(err) {
+		prepared, err := conn.Prepare(ctx, "tool", x.s.SQL, x.types.Told)
+		if err == nil || !x.types.Mend(err) {
 			return prepared, err
 		}
 		x.close(ctx, conn)
 	}
-}
-
-// retype gives types to parameters after an error that may come from their having
-// none. It reports whether it gave one, so that trying comes to an end.
-func (x *execution) retype(err error) bool {
-	changed := false
-	give := func(i int) {
-		if i >= 0 && i < len(x.oids) && x.oids[i] == 0 {
-			x.oids[i], changed = x.values[i].oid(), true
-		}
-	}
-	switch code(err) {
-	case undecided, ambiguous:
-		give(parameterIn(err) - 1)
-	case noFunction, wrongType:
-		for i, v := range x.values {
-			if oid := v.oid(); oid != pgtype.TextOID && oid != pgtype.JSONBOID {
-				give(i)
-			}
-		}
-	}
-	return changed
 }
 
 // close undoes the transaction and what it left on the session.
@@ -276,25 +238,6 @@ func (x *execution) read(reader *pgconn.ResultReader) (Outcome, error) {
 	tag, err := reader.Close()
 	out.Tabular, out.Affected = len(fields) > 0, tag.RowsAffected()
 	return out, err
-}
-
-// parameter finds the number of a parameter in what Postgres says, in any of its
-// languages.
-var parameter = regexp.MustCompile(`\$([0-9]{1,5})\b`)
-
-// parameterIn gives the parameter that an error is about, 0 for none.
-func parameterIn(err error) int {
-	var pg *pgconn.PgError
-	if !errors.As(err, &pg) {
-		return 0
-	}
-	for _, text := range []string{pg.Where, pg.Message} {
-		if m := parameter.FindStringSubmatch(text); m != nil {
-			n, _ := strconv.Atoi(m[1]) // five digits
-			return n
-		}
-	}
-	return 0
 }
 
 // explain makes the error of a Run: for the model what it can do something about,
@@ -324,7 +267,7 @@ func (x *execution) explain(ctx context.Context, err error) error {
 // they speak of the caller's values or were written by the brain's author; other
 // messages may quote rows that the place must not see.
 func (x *execution) refusal(pg *pgconn.PgError) string {
-	n := parameterIn(pg)
+	n := sql.Parameter(pg)
 	blame := ""
 	if n > 0 && n <= len(x.s.Params) {
 		blame = x.s.Params[n-1]

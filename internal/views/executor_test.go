@@ -228,29 +228,3 @@ func TestSlowStatementsAreUndone(t *testing.T) {
 		t.Errorf("%s %v", rowsOf(out), err)
 	}
 }
-
-// The doctor's look finds what only the database knows.
-func TestCheckStatement(t *testing.T) {
-	e := executor(t, shopping)
-	for statement, want := range map[string]string{
-		`select * from items where id = :id and :x is null`: "",
-		`delete from nothing where id = :id`:                `relation "nothing" does not exist`,
-		`select nam from items`:                             `column "nam" does not exist`,
-		`selec`:                                             "-",
-	} {
-		s, wrong := sql.Parse(statement)
-		if wrong != nil {
-			if want != "-" {
-				t.Error(wrong)
-			}
-			continue
-		}
-		err := e.Check(t.Context(), s, arguments(t, `{"id":1,"x":"a"}`))
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(attache.Sentence(err), want)) {
-			t.Errorf("%s: %v", statement, err)
-		}
-	}
-	if out, err := run(t, e, `select 1 as x`, `{}`); err != nil || rowsOf(out) != `{"x":1}` {
-		t.Errorf("%s %v", rowsOf(out), err)
-	}
-}

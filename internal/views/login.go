@@ -30,10 +30,6 @@ const (
 	notLetIn      = "28000" // pg_hba.conf names no way in
 	cancelled     = "57014" // also a statement's time limit
 	locked        = "55P03"
-	undecided     = "42P18" // the type of a parameter is not known
-	ambiguous     = "42P08" // or could be several
-	noFunction    = "42883" // or operator, for these types
-	wrongType     = "42804"
 	readOnly      = "25006"
 )
 

@@ -68,12 +68,18 @@ func Apply(ctx context.Context, owner *pgxpool.Pool, schemas []Schema) ([]attach
 	return problems, nil
 }
 
-// Check tells what Apply would say, and the columns that each of the named views
-// would have; one that is missing would not exist. Everything is rolled back.
-// Schemas that are applied already are not run again.
-func Check(ctx context.Context, owner *pgxpool.Pool, schemas []Schema, views []string) (map[string][]string, []attache.Problem, error) {
+// Found is what a Check saw.
+type Found struct {
+	Columns  map[string][]string // of each view that was asked for and would exist
+	Refusals []Refusal           // by trial
+}
+
+// Check tells what Apply would say, the columns that each of the named views would
+// have, and what Postgres would say of statements, none of which is carried out.
+// Everything is rolled back. Schemas that are applied already are not run again.
+func Check(ctx context.Context, owner *pgxpool.Pool, schemas []Schema, views []string, trials []Trial) (Found, []attache.Problem, error) {
 	var problems []attache.Problem
-	var found map[string][]string
+	var found Found
 	err := onConnection(ctx, owner, checkTime, checkLock, func(ctx context.Context, conn *pgx.Conn) error {
 		if _, err := conn.Exec(ctx, `begin`); err != nil {
 			return err
@@ -82,12 +88,15 @@ func Check(ctx context.Context, owner *pgxpool.Pool, schemas []Schema, views []s
 		err := c.apply(ctx)
 		problems = c.problems
 		if err == nil {
-			found, err = c.describe(ctx, views)
+			found.Columns, err = c.describe(ctx, views)
+		}
+		if err == nil {
+			found.Refusals, err = c.try(ctx, trials)
 		}
 		return err // the connection ends, and the transaction with it
 	})
 	if err != nil {
-		return nil, problems, fmt.Errorf("the schemas of the features cannot be checked: %w", err)
+		return Found{}, problems, fmt.Errorf("the schemas of the features cannot be checked: %w", err)
 	}
 	return found, problems, nil
 }
@@ -124,6 +133,7 @@ const (
 const (
 	noRight = "42501" // insufficient privilege
 	locked  = "55P03"
+	builtOn = "2BP01" // something depends on what is to be dropped
 )
 
 // record is what attache.schemas knows of a feature.
@@ -289,15 +299,32 @@ func failure(s Schema, err error, done int, statements []token) error {
 	if !errors.As(err, &pg) {
 		return err
 	}
-	at := 0
+	at, do := 0, advice(pg)
 	switch {
 	case pg.Position > 0:
 		at = byteOf(s.Text, int(pg.Position)-1)
 	case done < len(statements):
 		at = statements[done].at
 	}
+	if pg.Code == builtOn && done < len(statements) && takesAway(s.Text[at:]) {
+		do = "a schema.sql takes no table or column away, and the data with it: take this statement out, or take away by hand in psql what nobody needs any more, and here what makes it"
+	}
 	what := strings.TrimSuffix(pg.Message, ".")
-	return problemAt(s.File, s.Text, mistake{at, "the database refuses this: " + what, advice(pg)})
+	return problemAt(s.File, s.Text, mistake{at, "the database refuses this: " + what, do})
+}
+
+// takesAway reports whether the statement that begins here drops a table or a part of one.
+func takesAway(text string) bool {
+	tokens, _ := lex(text) // a mistake was found before
+	all := statements(tokens)
+	if len(all) == 0 {
+		return false
+	}
+	first := all[0]
+	if first[0].is("drop") {
+		return len(first) > 1 && first[1].is("table")
+	}
+	return first[0].is("alter") && slices.ContainsFunc(first, func(t token) bool { return t.is("drop") })
 }
 
 // byteOf gives the byte at which the n-th character begins, counted from 0.
@@ -321,8 +348,8 @@ func advice(pg *pgconn.PgError) string {
 		return "the text runs again after each change, so write add column if not exists"
 	case "42710", "42723":
 		return "the text runs again after each change, so write or replace, if not exists, or drop … if exists before it"
-	case "2BP01":
-		return "something outside of the brain's schemas is built on it; drop that first"
+	case builtOn:
+		return "something that this file makes, or something outside of the brain's schemas, is built on it; drop that first"
 	case locked:
 		return "another process works on the table; start again when it is done"
 	case noRight:

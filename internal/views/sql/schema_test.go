@@ -149,6 +149,9 @@ func TestMistakesOfSchemas(t *testing.T) {
 		{"copy", "create table a (x int);\ncopy a from stdin;\n1\n\\.\n", []string{":2:1: ", "rows cannot be copied"}},
 		{"quote", "create table a (x int);\ninsert into a values ('x);", []string{":2:23: ", "never closed"}},
 		{"concurrently", "create table a (x int);\ncreate index concurrently on a (x);", []string{":2:1: ", "cannot run inside a transaction block"}},
+		{"a table under a view", "create table a (x int); create view v as select x from a;\ndrop table a;", []string{":2:1: ", "other objects depend on it", "a schema.sql takes no table or column away, and the data with it: take this statement out"}},
+		{"a column under a view", "create table a (x int, y int); create view v as select x from a;\nalter table a drop column x;", []string{":2:1: ", "a schema.sql takes no table or column away"}},
+		{"a view under a view", "create view v as select 1 as x; create view w as select x from v;\ndrop view v;", []string{":2:1: ", "something that this file makes, or something outside of the brain's schemas, is built on it"}},
 		{"hidden commit", "create table a (x int); create procedure p() language plpgsql as 'begin commit; end';\ncall p();", []string{":2:1: ", "invalid transaction termination"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -160,7 +163,7 @@ func TestMistakesOfSchemas(t *testing.T) {
 			if looks(t, owner, "fine") != "x" {
 				t.Error("a broken schema stops another")
 			}
-			_, problems, err := Check(t.Context(), owner, of("f", c.text), nil)
+			_, problems, err := Check(t.Context(), owner, of("f", c.text), nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -289,12 +292,12 @@ func TestCheckChangesNothing(t *testing.T) {
 	db := storetest.New(t) // also where no bot has run yet
 	schemas := of("a", `create view a1 as select id from b1`, "b", `create table b (id int, n int); create view b1 as select id, n from b; create view odd as select 1`, "bad", "create view x as select * from nothing")
 	for range 2 {
-		found, problems, err := Check(t.Context(), db.Pool(), schemas, []string{"a1", "b1", "x", "b"})
+		found, problems, err := Check(t.Context(), db.Pool(), schemas, []string{"a1", "b1", "x", "b"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		one(t, lines(problems), "features/bad/schema.sql:1:32", `relation "nothing" does not exist`)
-		if want := map[string][]string{"a1": {"id"}, "b1": {"id", "n"}, "b": {"id", "n"}}; !reflect.DeepEqual(found, want) {
+		if want := map[string][]string{"a1": {"id"}, "b1": {"id", "n"}, "b": {"id", "n"}}; !reflect.DeepEqual(found.Columns, want) {
 			t.Errorf("%v", found)
 		}
 	}
@@ -304,8 +307,8 @@ func TestCheckChangesNothing(t *testing.T) {
 	migrated(t, db)
 	clean(t, db.Pool(), schemas[:2])
 	schemas[1].Text = `create table if not exists b (id int, n int); create view b1 as select id, n, 1 as one from b`
-	found, problems, err := Check(t.Context(), db.Pool(), schemas[:2], []string{"a1", "b1", "odd"})
-	if want := map[string][]string{"a1": {"id"}, "b1": {"id", "n", "one"}}; err != nil || problems != nil || !reflect.DeepEqual(found, want) {
+	found, problems, err := Check(t.Context(), db.Pool(), schemas[:2], []string{"a1", "b1", "odd"}, nil)
+	if want := map[string][]string{"a1": {"id"}, "b1": {"id", "n", "one"}}; err != nil || problems != nil || !reflect.DeepEqual(found.Columns, want) {
 		t.Errorf("%v %v %v", found, problems, err)
 	}
 	if looks(t, db.Pool(), "b1") != "id n" || looks(t, db.Pool(), "odd") == "" {
@@ -325,7 +328,7 @@ func TestApplyMeetsALock(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), `select from public.card`); err != nil {
 		t.Fatal(err)
 	}
-	_, problems, err := Check(t.Context(), owner, of("support", support+"select 1"), nil)
+	_, problems, err := Check(t.Context(), owner, of("support", support+"select 1"), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +365,7 @@ func TestApplyWithoutADatabase(t *testing.T) {
 	if err == nil || problems != nil || !store.Transient(err) {
 		t.Errorf("%v, %v", problems, err)
 	}
-	if _, _, err := Check(t.Context(), db.Pool(), of("support", support), nil); err == nil {
+	if _, _, err := Check(t.Context(), db.Pool(), of("support", support), nil, nil); err == nil {
 		t.Error("a check without a database is content")
 	}
 }
