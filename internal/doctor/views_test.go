@@ -63,6 +63,14 @@ func TestWithoutADatabaseViewsAreNotLookedAt(t *testing.T) {
 	if got := lines(found); got != want || !OK(found) {
 		t.Errorf("got  %swant %s", got, want)
 	}
+	b, problems = load(t, unpack(t, []txtar.File{
+		{Name: "features/a/c.tool.md", Data: []byte("---\ndescription: C.\ncapability: c:read\nrisk: safe\nsql: select 1\n---\n")},
+	}))
+	want = "skipped  SQL tools  the statements of SQL tools were not looked at, because that needs the database: it is far away; " +
+		"run the doctor where the database can be reached, or ask doctor_check or /doctor of the running bot\nskipped  Database  it is far away\n"
+	if got := lines(Examine(t.Context(), Subject{Brain: b, Problems: problems, Now: time.Now, Getenv: nothing, Gap: s.Gap})); got != want {
+		t.Errorf("got  %swant %s", got, want)
+	}
 	db, err := store.Open(t.Context(), "postgres://nobody:pass@127.0.0.1:1/none", store.Options{})
 	if err != nil {
 		t.Fatal(err)
