@@ -113,15 +113,18 @@ func soundSQL(t *testing.T, b *brain.Brain) {
 			}
 		}
 	}
-	executor, err := views.OpenExecutor(ctx, db.Pool(), views.Options{})
+	list, _ := tools.SQLTools(b.Tree, nil) // none is called
+	var trials []sql.Trial
+	for _, tool := range list {
+		trials = append(trials, tool.Trial())
+	}
+	found, _, err := sql.Check(ctx, db.Pool(), b.Schemas(), nil, trials)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer executor.Close()
-	found, _ := tools.SQLTools(b.Tree, nil) // none is called
-	for _, tool := range found {
-		if err := executor.Check(ctx, tool.Statement, tool.Sample); err != nil {
-			t.Errorf("%s: %v", tool.File, err)
+	for i, refusal := range found.Refusals {
+		if refusal != (sql.Refusal{}) {
+			t.Errorf("%s: %v", list[i].File, refusal)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"attache/internal/brain"
 	"attache/internal/tools"
-	"attache/internal/views"
 	"attache/internal/views/sql"
 )
 
@@ -27,11 +26,7 @@ func called(b *brain.Brain) []tools.SQLTool {
 func trials(list []tools.SQLTool) []sql.Trial {
 	out := make([]sql.Trial, len(list))
 	for i, t := range list {
-		types, err := views.Types(t.Statement, t.Sample)
-		if err != nil {
-			types = sql.NewTypes(make([]uint32, len(t.Statement.Params))) // then Postgres alone finds them
-		}
-		out[i] = sql.Trial{Statement: t.Statement, Types: types}
+		out[i] = t.Trial()
 	}
 	return out
 }

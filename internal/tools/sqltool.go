@@ -24,7 +24,16 @@ type SQLTool struct {
 	Grantable bool // an approval may be given for longer than one call
 	Tool      attache.Tool
 	Statement sql.Statement
-	Sample    map[string]any // a value of the right kind for each argument, for views.Executor.Check
+	Sample    map[string]any // a value of the right kind for each argument, any one
+}
+
+// Trial gives the tool's statement for sql.Check, which has Postgres judge it.
+func (t SQLTool) Trial() sql.Trial {
+	types, err := views.Types(t.Statement, t.Sample)
+	if err != nil {
+		types = sql.NewTypes(make([]uint32, len(t.Statement.Params))) // then Postgres alone finds them
+	}
+	return sql.Trial{Statement: t.Statement, Types: types}
 }
 
 // Execute carries out a tool's statement: views.Executor.Run with the brain's rows

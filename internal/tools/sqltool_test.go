@@ -18,7 +18,7 @@ import (
 const addTool = `---
 description: Put something on the shopping list.
 capability: shopping:write
-risk: safe
+risk: moderate
 args:
   item: { type: string, description: what to buy, minLength: 1 }
   count: { type: integer, minimum: 1, default: 1 }
@@ -51,7 +51,7 @@ func TestSQLTools(t *testing.T) {
 		t.Fatal(got, problems)
 	}
 	tool := got[0].Tool
-	if tool.Name != "add" || got[0].Feature != "home" || tool.Capability != "shopping:write" || tool.Risk != attache.RiskSafe || !tool.Effects || got[0].Line != 9 ||
+	if tool.Name != "add" || got[0].Feature != "home" || tool.Capability != "shopping:write" || tool.Risk != attache.RiskModerate || !tool.Effects || got[0].Line != 9 ||
 		tool.Description != "Put something on the shopping list.\n\nNever add what is on it already." {
 		t.Errorf("%+v", got[0])
 	}
@@ -62,7 +62,7 @@ func TestSQLTools(t *testing.T) {
 	if want := []string{"item", "count", "note"}; !reflect.DeepEqual(got[0].Statement.Params, want) {
 		t.Errorf("%+v", got[0].Statement)
 	}
-	for text, effects := range map[string]bool{"safe\nsql: select 1": false, "moderate\nsql: select 1": true, "safe\nsql: delete from t": true} {
+	for text, effects := range map[string]bool{"safe\nsql: select 1": false, "moderate\nsql: select 1": true, "moderate\nsql: delete from t": true} {
 		got, problems := SQLTools(tree("features/a/x.tool.md", "---\ndescription: d\ncapability: c\nrisk: "+text+"\ngrantable: true\n---\n"), never(t))
 		if len(got) != 1 || got[0].Tool.Effects != effects || !got[0].Grantable || string(got[0].Tool.Schema) != `{"type":"object","additionalProperties":false}` {
 			t.Errorf("%s: %+v %v", text, got, problems)
@@ -74,7 +74,7 @@ func TestMistakesOfSQLTools(t *testing.T) {
 	const head = "---\ndescription: d\ncapability: c:d\nrisk: safe\n"
 	for _, c := range []struct{ text, want string }{
 		{"", "1:1: the file is empty"},
-		{"---\n---\n", `1:1: the key "capability" is missing; add it | 1:1: the key "description" is missing; add it | 1:1: the key "risk" is missing; add it | 1:1: the key "sql" is missing; add it`},
+		{"---\n---\n", `1:1: the key "capability" is missing; add capability: <subject>:<right>, as in tickets:write; a role that lists it gets the tool | 1:1: the key "description" is missing; add description: <what it does, and when to call it> | 1:1: the key "risk" is missing; add risk: safe, moderate or dangerous | 1:1: the key "sql" is missing; add sql: <one statement>, with :name where an argument belongs`},
 		{head + "sqll: select 1\n---\n", `5:1: the key "sqll" is not known here; did you mean sql?`},
 		{"---\ndescription: d\ncapability: c\nrisk: save\nsql: select 1\n---\n", `4:7: risk does not take "save"; did you mean safe?`},
 		{"---\ndescription: d\ncapability: c*\nrisk: safe\nsql: select 1\n---\n", `3:13: "c*" is no name of a capability; one has no spaces and no *; rename it`},
@@ -91,7 +91,7 @@ func TestMistakesOfSQLTools(t *testing.T) {
 		{head + "sql: select $1\n---\n", "5:13: parameters have names here"},
 		{head + "sql: select :a\nargs: { a: string }\n---\n", "6:9: the argument a has no schema; write it as a: { type: string, description: … }"},
 		{head + "sql: select :a\nargs: { a: }\n---\n", "6:9: the argument a has no schema"},
-		{head + "sql: select :a\nargs: [a]\n---\n", "this must be keys with values, not a list"},
+		{head + "sql: select :a\nargs: [a]\n---\n", "args must be keys with values, not a list"},
 		{head + "sql: select :a\nargs: { a: { type: strin } }\n---\n", `6:9: the argument a has the type "strin"; did you mean string?`},
 		{head + "sql: select :a\nargs: { a: { descripton: x, type: string } }\n---\n", `6:14: JSON schema has no "descripton" here; did you mean description?`},
 		{head + "sql: select :a\nargs: { a: { description: x } }\n---\n", "6:9: the argument a has no type; add type: string, integer, number, boolean, array or object"},
@@ -202,7 +202,7 @@ func TestShoppingList(t *testing.T) {
 	}
 	defer executor.Close()
 	brain := brainfile.Of(brainfile.New("features/home/add.tool.md", []byte(addTool)),
-		brainfile.New("features/home/tick.tool.md", []byte("---\ndescription: Tick off.\ncapability: shopping:write\nrisk: safe\nargs: { item: { type: string } }\nsql: update shopping set done = true where item = :item and not done\n---\n")),
+		brainfile.New("features/home/tick.tool.md", []byte("---\ndescription: Tick off.\ncapability: shopping:write\nrisk: moderate\nargs: { item: { type: string } }\nsql: update shopping set done = true where item = :item and not done\n---\n")),
 		brainfile.New("features/home/find.tool.md", []byte("---\ndescription: Find.\ncapability: shopping:read\nrisk: safe\nargs: { words: { type: array, items: { type: string } } }\nsql: select item from home_shopping_open where item = any(:words)\n---\n")))
 	list, wrong := SQLTools(brain, func(ctx context.Context, s sql.Statement, args map[string]any, readOnly bool) (views.Outcome, error) {
 		return executor.Run(ctx, s, args, readOnly, 20, "UTC")
@@ -211,10 +211,17 @@ func TestShoppingList(t *testing.T) {
 		t.Fatal(wrong)
 	}
 	var tools []attache.Tool
+	var trials []sql.Trial
 	for _, s := range list {
-		tools = append(tools, s.Tool)
-		if err := executor.Check(t.Context(), s.Statement, s.Sample); err != nil {
-			t.Errorf("%s: %v", s.File, err)
+		tools, trials = append(tools, s.Tool), append(trials, s.Trial())
+	}
+	found, _, err := sql.Check(t.Context(), owner, nil, nil, trials)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, refusal := range found.Refusals {
+		if refusal != (sql.Refusal{}) {
+			t.Errorf("%s: %v", list[i].File, refusal)
 		}
 	}
 	r := registry(t, tools...)
@@ -264,4 +271,13 @@ func FuzzSQLTool(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A tool that is called safe only reads: its file does not load when its statement has
+// a word that changes rows, and the database is asked to hold the others to it.
+func TestASafeToolOnlyReads(t *testing.T) {
+	_, problems := SQLTools(tree("features/a/close.tool.md", "---\ndescription: Closes.\ncapability: a:b\nrisk: safe\nargs: {}\nsql: update t set x = 1\n---\n"), nil)
+	if len(problems) != 1 || problems[0].Line != 6 || !strings.Contains(problems[0].What, "risk is safe") {
+		t.Errorf("problems: %v", problems)
+	}
 }
