@@ -15,6 +15,10 @@ var (
 	botName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 )
 
+// groupsBegin is where the numbers of groups and channels begin, their minus left out.
+// Those of people are far below it, so a longer one has lost its minus.
+const groupsBegin = 1_000_000_000_000
+
 // number reads Telegram's number in a text such as "tg:user:5", as it is written
 // and no other way, so that one person has one spelling.
 func number(text, prefix string) (int64, bool) {
@@ -32,6 +36,8 @@ func chatKey(top brainfile.Node, w brainfile.Word) (attache.ChatID, []attache.Pr
 	switch bare, isNumber := number(w.Text, ""); {
 	case ok && n < 0:
 		return attache.ChatID(n), nil
+	case ok && n >= groupsBegin:
+		return 0, one(top.WrongAt(w, w.Text+" is a private chat", fmt.Sprintf("rule private chats with dm; or did you mean tg:chat:-%d?", n)))
 	case ok:
 		return 0, one(top.WrongAt(w, w.Text+" is a private chat", "rule private chats with dm"))
 	case isNumber && bare < 0:

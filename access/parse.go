@@ -2,6 +2,7 @@ package access
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -146,7 +147,7 @@ func (out *parsed) parseBot(id attache.BotID, p brainfile.Pair) *bot {
 	b := &bot{id: id, line: p.Key.Line, byChat: map[attache.ChatID]*rule{}}
 	form := botForm{Merge: quiet, Format: string(attache.FormatAuto)}
 	if !p.Value.Empty() {
-		out.problems = append(out.problems, p.Value.Decode(&form)...)
+		out.problems = append(out.problems, misplaced(p.Value.Decode(&form))...)
 	}
 	b.merge, b.format = form.Merge, attache.Format(form.Format)
 	for _, name := range form.Names {
@@ -173,6 +174,18 @@ func (out *parsed) parseBot(id attache.BotID, p brainfile.Pair) *bot {
 	}
 	out.collect(b)
 	return b
+}
+
+var chatAsKey = regexp.MustCompile(`^the key "(tg:chat:)?-?[0-9]+" is not known here$`)
+
+// misplaced says of a chat's rule that stands among the keys of a bot where it belongs.
+func misplaced(problems []attache.Problem) []attache.Problem {
+	for i, p := range problems {
+		if chatAsKey.MatchString(p.What) {
+			problems[i].Do = "move it below chats: of this bot"
+		}
+	}
+	return problems
 }
 
 func (b *bot) take(chats []*rule) {
