@@ -137,24 +137,20 @@ func (s *Store) At(ctx context.Context, places ...attache.Place) ([]attache.Bind
 	return out, nil
 }
 
-// AtEach is At for places that have nothing to do with each other, in one query too.
-func (s *Store) AtEach(ctx context.Context, places []attache.Place) (map[attache.Place][]attache.Binding, error) {
-	rows, err := s.db.Pool().Query(ctx, `select at_bot, at_chat, at_thread, `+columns+` from attache.bindings b `+concerning+` order by b.id`, asked(places)...)
-	if err != nil {
-		return nil, fmt.Errorf("the bindings of chats cannot be read: %w", err)
-	}
+// Queue asks At for many places that have nothing to do with each other, as one query
+// of a batch. The ties are there when the batch was read without an error.
+func Queue(b *pgx.Batch, places []attache.Place) map[attache.Place][]attache.Binding {
 	out := map[attache.Place][]attache.Binding{}
-	var p attache.Place
-	var t Tie
-	into := append([]any{&p.Bot, &p.Chat, &p.Thread}, t.fields()...)
-	_, err = pgx.ForEachRow(rows, into, func() error {
-		out[p] = append(out[p], t.Plain())
-		return nil
+	b.Queue(`select at_bot, at_chat, at_thread, `+columns+` from attache.bindings b `+concerning+` order by b.id`, asked(places)...).Query(func(rows pgx.Rows) error {
+		var p attache.Place
+		var t Tie
+		_, err := pgx.ForEachRow(rows, append([]any{&p.Bot, &p.Chat, &p.Thread}, t.fields()...), func() error {
+			out[p] = append(out[p], t.Plain())
+			return nil
+		})
+		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("the bindings of chats cannot be read: %w", err)
-	}
-	return out, nil
+	return out
 }
 
 // concerning joins ties with the places whose turns they concern; asked are its

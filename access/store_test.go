@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"attache"
 	"attache/internal/store"
 	"attache/internal/store/storetest"
@@ -161,8 +163,9 @@ func TestOneQueryFindsWhatConcernsATurn(t *testing.T) {
 		if got != want {
 			t.Errorf("%v: %s, want %s", at, got, want)
 		}
-		each, err := r.AtEach(t.Context(), []attache.Place{{Bot: "nova", Chat: -3}, at, {Bot: "nova", Chat: -1, Thread: 7}})
-		if err != nil || fmt.Sprint(each[at]) != fmt.Sprint(list) {
+		var b pgx.Batch
+		each := Queue(&b, []attache.Place{{Bot: "nova", Chat: -3}, at, {Bot: "nova", Chat: -1, Thread: 7}})
+		if err := r.db.Pool().SendBatch(t.Context(), &b).Close(); err != nil || fmt.Sprint(each[at]) != fmt.Sprint(list) {
 			t.Errorf("%v among others: %v, alone %v (%v)", at, each[at], list, err)
 		}
 	}
@@ -203,7 +206,9 @@ func TestStoreWithoutDatabase(t *testing.T) {
 	at := attache.Place{Bot: "nova", Chat: -1}
 	_, wrong := r.At(t.Context(), at)
 	_, wrongs := r.OfChat(t.Context(), -1)
-	_, each := r.AtEach(t.Context(), []attache.Place{at})
+	var b pgx.Batch
+	Queue(&b, []attache.Place{at})
+	each := r.db.Pool().SendBatch(t.Context(), &b).Close()
 	_, _, unbound := r.Bind(t.Context(), Tie{Spot: wholeOf(-1, ""), Context: "client", Key: "acme"})
 	_, kept := r.Unbind(t.Context(), "client", wholeOf(-1, ""))
 	if slices.Contains([]error{wrong, wrongs, each, unbound, kept}, nil) {

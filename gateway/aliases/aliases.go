@@ -107,28 +107,28 @@ func Current(ctx context.Context, db *store.DB, chat attache.ChatID) (now attach
 // Numbers gives the numbers by which a chat is known: its own first and, for a group
 // that any of the bots saw become a supergroup, the other one.
 func Numbers(ctx context.Context, db *store.DB, chat attache.ChatID) ([]attache.ChatID, error) {
-	all, err := NumbersOf(ctx, db, []attache.ChatID{chat})
-	return all[chat], err
+	var b pgx.Batch
+	others := QueueOthers(&b, []attache.ChatID{chat})
+	err := db.Pool().SendBatch(ctx, &b).Close()
+	return append([]attache.ChatID{chat}, others[chat]...), err
 }
 
-// NumbersOf is Numbers for many chats in one query.
-func NumbersOf(ctx context.Context, db *store.DB, chats []attache.ChatID) (map[attache.ChatID][]attache.ChatID, error) {
-	all := make(map[attache.ChatID][]attache.ChatID, len(chats))
-	for _, chat := range chats {
-		all[chat] = []attache.ChatID{chat}
-	}
-	rows, err := db.Pool().Query(ctx, `
+// QueueOthers asks, as one query of a batch, for the other numbers by which chats are
+// known: those of groups that any of the bots saw become supergroups. They are there
+// when the batch was read without an error.
+func QueueOthers(b *pgx.Batch, chats []attache.ChatID) map[attache.ChatID][]attache.ChatID {
+	out := map[attache.ChatID][]attache.ChatID{}
+	b.Queue(`
 		select old_chat, new_chat from attache.chat_aliases where old_chat = any($1)
-		union select new_chat, old_chat from attache.chat_aliases where new_chat = any($1)`, chats)
-	if err != nil {
-		return nil, err
-	}
-	var chat, other attache.ChatID
-	_, err = pgx.ForEachRow(rows, []any{&chat, &other}, func() error {
-		all[chat] = append(all[chat], other)
-		return nil
+		union select new_chat, old_chat from attache.chat_aliases where new_chat = any($1)`, chats).Query(func(rows pgx.Rows) error {
+		var chat, other attache.ChatID
+		_, err := pgx.ForEachRow(rows, []any{&chat, &other}, func() error {
+			out[chat] = append(out[chat], other)
+			return nil
+		})
+		return err
 	})
-	return all, err
+	return out
 }
 
 // Load reads the recorded migrations. There are few: a group moves once.

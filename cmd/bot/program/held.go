@@ -5,7 +5,10 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/jackc/pgx/v5"
+
 	"attache"
+	"attache/access"
 	"attache/gateway/aliases"
 	"attache/internal/brain"
 )
@@ -26,7 +29,7 @@ func (p *Program) bindings(ctx context.Context, b *brain.Brain, place attache.Pl
 }
 
 // keys gives what places are held to by the brain of now, for messages that come
-// there: two queries for any number of them.
+// there: one query for any number of them, and another for groups that moved.
 func (p *Program) keys(ctx context.Context, at []attache.Place) (map[attache.Place]string, error) {
 	t, err := p.tied(ctx, at)
 	if err != nil {
@@ -39,39 +42,50 @@ func (p *Program) keys(ctx context.Context, at []attache.Place) (map[attache.Pla
 	return out, nil
 }
 
-// ties are what tools bound, and the numbers by which the chats are known.
+// ties are what tools bound, and the other numbers by which the chats are known.
 type ties struct {
-	numbers map[attache.ChatID][]attache.ChatID
-	of      map[attache.Place][]attache.Binding
+	others map[attache.ChatID][]attache.ChatID
+	of     map[attache.Place][]attache.Binding
+	read   bool
 }
 
 // tied reads what tools bound places to. A bot that has not heard of its group's new
 // number speaks under the old one when the ties have moved already, so every number of
-// a chat is asked for.
+// a chat is asked for: the others last, as ties that move meanwhile move there.
 func (p *Program) tied(ctx context.Context, at []attache.Place) (t ties, err error) {
 	chats := map[attache.ChatID]bool{}
 	for _, place := range at {
 		chats[place.Chat] = true
 	}
-	if t.numbers, err = aliases.NumbersOf(ctx, p.db, slices.Collect(maps.Keys(chats))); err != nil {
+	var first, second pgx.Batch
+	t.of = access.Queue(&first, at)
+	t.others = aliases.QueueOthers(&first, slices.Collect(maps.Keys(chats)))
+	if err := p.db.Pool().SendBatch(ctx, &first).Close(); err != nil {
 		return ties{}, err
 	}
-	asked := map[attache.Place]bool{}
+	moved := map[attache.Place]bool{}
 	for _, place := range at {
-		for _, chat := range t.numbers[place.Chat] {
-			asked[attache.Place{Bot: place.Bot, Chat: chat, Thread: place.Thread}] = true
+		for _, chat := range t.others[place.Chat] {
+			moved[attache.Place{Bot: place.Bot, Chat: chat, Thread: place.Thread}] = true
 		}
 	}
-	t.of, err = p.ties.AtEach(ctx, slices.Collect(maps.Keys(asked)))
-	return t, err
+	if len(moved) > 0 {
+		of := access.Queue(&second, slices.Collect(maps.Keys(moved)))
+		if err := p.db.Pool().SendBatch(ctx, &second).Close(); err != nil {
+			return ties{others: t.others}, err
+		}
+		maps.Copy(t.of, of)
+	}
+	t.read = true
+	return t, nil
 }
 
 // bound puts together what the brain and tools bind a place to. Where a group became a
 // supergroup the file may still name the old number (decisions § 3.8).
 func (p *Program) bound(b *brain.Brain, place attache.Place, t ties) (list []attache.Binding) {
-	numbers := t.numbers[place.Chat]
-	if old, ok := p.formerly(place.Chat); ok && len(numbers) == 0 {
-		numbers = []attache.ChatID{place.Chat, old}
+	numbers := append([]attache.ChatID{place.Chat}, t.others[place.Chat]...)
+	if old, ok := p.formerly(place.Chat); ok && !t.read {
+		numbers = append(numbers, old)
 	}
 	named := place.Chat
 	for _, chat := range slices.Backward(numbers) { // its own number before the other one
