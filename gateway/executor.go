@@ -26,7 +26,7 @@ const (
 // own: the server lets go of it when the process is gone, however it went.
 func executorLock(id string) string { return "executor:" + id }
 
-// register writes this process down before it begins anything, so that whatever it
+// register writes this process down, or that it lives still, so that whatever it
 // leaves belongs to somebody who can be found dead.
 func (g *Gateway) register(ctx context.Context) error {
 	err := g.db.Retry(ctx, "registering this process", func(ctx context.Context) error {

@@ -97,6 +97,11 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 	if err := g.former.Load(ctx); err != nil {
 		return nil, err
 	}
+	// Before any work can begin: a turn of a process that nobody ever heard of would
+	// belong to nobody who could be found dead.
+	if err := g.register(ctx); err != nil {
+		return nil, err
+	}
 	o.Engine.Register("turn", g.turn)
 	return g, nil
 }
