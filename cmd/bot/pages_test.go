@@ -249,7 +249,7 @@ func (d *desk) age(by time.Duration) {
 // An owner's line goes into the chat from its page, and a reply to it quotes it as
 // such; a chat without a rule is told nothing.
 //
-// rows N5 (but shared context and approvals), C12 (a line of the chats page, at any age)
+// rows C12, N5 (C12: a line of the chats page, at any age; N5: but shared context and approvals)
 func TestALineFromTheChatsPage(t *testing.T) {
 	d := openDesk(t)
 	c, _, ok := d.w.Find("dan", "acme")
