@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -78,7 +77,7 @@ func TestPagesAreFast(t *testing.T) {
 		}
 		first := took[0]
 		slices.Sort(took)
-		t.Log(fmt.Sprintf("%-30s median %6.1f ms, quickest %6.1f, first %6.1f", path, ms(took[7]), ms(took[0]), ms(first)))
+		t.Logf("%-30s median %6.1f ms, quickest %6.1f, first %6.1f", path, ms(took[7]), ms(took[0]), ms(first))
 		if took[0] > 50*time.Millisecond {
 			t.Errorf("%s takes %v", path, took[0])
 		}

@@ -407,7 +407,7 @@ func (w *world) send(at attache.Place, turn contexts.Turn, pin attache.Pin, boun
 			w.t.Fatalf("a post in a place that is held to %v, unread %v, remembers %s", targetBound, target.Unread, e)
 		}
 	}
-	if own, pinned := bound[about.Context]; pinned && about.Key != "" && about.Key != own && origin.Reach.Has(about.Context) && w.contexts[about.Context].keyed && slices.Contains(origin.Reach, attache.ReachEntry{Context: about.Context, Key: about.Key}) && !(turn.Run != nil && slices.Contains(turn.Run.Reach, attache.ReachEntry{Context: about.Context, Key: about.Key})) {
+	if own, pinned := bound[about.Context]; pinned && about.Key != "" && about.Key != own && origin.Reach.Has(about.Context) && w.contexts[about.Context].keyed && slices.Contains(origin.Reach, attache.ReachEntry(about)) && !(turn.Run != nil && slices.Contains(turn.Run.Reach, attache.ReachEntry(about))) {
 		w.t.Fatalf("from %v, held to %v, a post is about %s@%s", at, bound, about.Context, about.Key)
 	}
 	w.posts++

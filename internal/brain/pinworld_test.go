@@ -56,7 +56,6 @@ type rule struct {
 }
 
 func bots() []attache.BotID               { return []attache.BotID{"nova", "vega"} }
-func keys() []attache.EntityKey           { return []attache.EntityKey{"k1", "k2", "k3"} }
 func threads() []attache.ThreadID         { return []attache.ThreadID{0, 42, 43} }
 func chats() []attache.ChatID             { return []attache.ChatID{-1, -2, -3, 5} }
 func ids() []attache.ContextID            { return []attache.ContextID{"c0", "c1", "c2", "c3", "c4"} }

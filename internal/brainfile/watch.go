@@ -17,7 +17,7 @@ import (
 // five events within a few. So a look follows the last event by quiet, and in a
 // stream of events (a checkout) the first one by patience at the latest.
 const (
-	quiet    = 25 * time.Millisecond
+	quiet    = 15 * time.Millisecond
 	patience = 400 * time.Millisecond
 	retry    = 2 * time.Second // between tries when there are no events to rely on
 )

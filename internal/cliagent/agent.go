@@ -185,12 +185,13 @@ func message(raw []byte) (l in, ok bool) {
 
 // tell logs a line that is passed over: no message, or one of no turn that runs.
 func (a *Agent) tell(line []byte, known bool, nth int) {
-	what := "an agent wrote a line that is no message"
-	if known {
-		what = "an agent wrote a line that belongs to another turn or to none"
-	}
-	if text := strings.TrimSpace(cut(string(line))); text != "" && nth <= toldNoise {
-		a.log.Info(what, "turn", a.last, "why", a.pool.redact(text))
+	text := strings.TrimSpace(cut(string(line)))
+	switch text = a.pool.redact(text); {
+	case text == "" || nth > toldNoise:
+	case known:
+		a.log.Info("an agent wrote a line that belongs to another turn or to none", "turn", a.last, "why", text)
+	default:
+		a.log.Info("an agent wrote a line that is no message", "turn", a.last, "why", text)
 	}
 }
 

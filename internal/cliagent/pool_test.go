@@ -302,10 +302,10 @@ func TestBetweenTurns(t *testing.T) {
 		}
 		a := &Agent{pool: &Pool{}, session: "s1", proc: &process{lines: lines, ended: make(chan struct{})}, log: slog.New(slog.DiscardHandler)}
 		session, err := a.idling()
-		if want == errOver && !errors.Is(err, errOver) || want == ErrLost && (err != nil || session != "other") {
+		if errors.Is(want, errOver) && !errors.Is(err, errOver) || errors.Is(want, ErrLost) && (err != nil || session != "other") {
 			t.Errorf("%q: session %s, %v", text, session, err)
 		}
-		if want == ErrLost {
+		if errors.Is(want, ErrLost) {
 			lines <- heard{line: []byte(text)}
 			if err := a.ready(); !errors.Is(err, ErrLost) || a.session != "other" {
 				t.Errorf("%v, session %s", err, a.session)
