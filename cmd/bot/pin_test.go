@@ -207,10 +207,10 @@ func (w *pinWalk) stretch(at attache.Place, held map[attache.ContextID]attache.E
 		e = &pinStretch{held: held}
 		w.epochs[at] = e
 	}
-	if !maps.Equal(e.held, held) {
-		e.n, e.held = e.n+1, held
-	}
-	return pinEpoch{at, e.n}
+	// By its keys and not by how often they changed: a run under other keys ends no
+	// session of the place, and one that comes back to its keys goes on.
+	e.held = held
+	return pinEpoch{at, e.n, fmt.Sprint(held)}
 }
 
 // begin tells the model what is played at a place, and what every place is held to.
@@ -219,9 +219,11 @@ func (w *pinWalk) begin(at attache.Place, unread bool, calls []modeltest.Call, d
 	before := w.now(w.conn, w.places())
 	step := pinStep{n: w.n, at: at, held: before[at], keyed: maps.Clone(w.keyed), unread: unread, calls: calls,
 		chats: slices.Concat([]attache.ChatID{pinAcme, pinGlobex, pinForum, 5, 6}, w.room), topics: []attache.ThreadID{0, w.forum[0], w.forum[1]}}
-	step.epoch = pinEpoch{at, -w.n} // of no other turn
+	step.epoch = pinEpoch{at: at, n: -w.n} // of no other turn
 	if !unread {
-		step.epoch = w.stretch(at, before[at])
+		held := maps.Clone(before[at]) // a context about no entity holds a place to nothing
+		maps.DeleteFunc(held, func(id attache.ContextID, _ attache.EntityKey) bool { return !w.keyed[id] })
+		step.epoch = w.stretch(at, held)
 	}
 	step.says = step.epoch
 	w.model.play(step, during)
@@ -268,7 +270,7 @@ func (w *pinWalk) beats(at attache.Place) {
 	w.isRead(w.beat(at, fmt.Sprintf("step %d", w.n+1)))
 	step, before := w.begin(at, false, nil, func() {})
 	w.model.mu.Lock()
-	w.model.step.epoch = pinEpoch{at, -w.n}
+	w.model.step.epoch = pinEpoch{at: at, n: -w.n}
 	w.model.mu.Unlock()
 	ended := w.ended()
 	for end := w.clock.Now().Add(time.Minute); !w.clock.hop(end); {

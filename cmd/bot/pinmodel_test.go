@@ -55,8 +55,9 @@ type pinStep struct {
 // pinEpoch is a stretch of a place under the same keys: nothing passes from one into
 // another (decisions § 3.14).
 type pinEpoch struct {
-	at attache.Place
-	n  int
+	at   attache.Place
+	n    int
+	held string // its keys, maps are printed sorted
 }
 
 func newPinModel(t *testing.T, seed uint64) *pinModel {
